@@ -1,0 +1,66 @@
+// Package relation is the narrow seam between the embedded Spanner's SQL
+// engine and the rest of it: what SQL may read, and what a query gives back.
+// Neither side knows the other's insides: the SQL engine sees a Snapshot, the
+// server sees a Result.
+package relation
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"spanbulk/internal/emulator/catalog"
+	"spanbulk/internal/emulator/value"
+)
+
+// Snapshot is a database as of one timestamp, safe for concurrent use.
+type Snapshot interface {
+	// Schema is the schema at the snapshot's timestamp.
+	Schema() *catalog.Schema
+	// Timestamp is what the snapshot is read at.
+	Timestamp() time.Time
+	// Table resolves a table name as written in FROM, one element per part:
+	// user tables, tables in named schemas, INFORMATION_SCHEMA and SPANNER_SYS
+	// views (for which Table.Virtual is true).
+	Table(path ...string) (*catalog.Table, bool)
+	// Scan gives rows in key order. Cells stand as Scan.Index says. A row is
+	// valid until the next one; an error ends the sequence.
+	Scan(ctx context.Context, s Scan) iter.Seq2[value.Row, error]
+}
+
+// Scan names rows of a table or of one of its indexes.
+type Scan struct {
+	Table *catalog.Table
+	// Index is nil for the table itself, whose row then has the cell of column
+	// c at c.Slot (value.Row.Cell answers NULL for a cell that is not there).
+	// With an index the cells are those of Index.EntryColumns.
+	Index *catalog.Index
+	// Ranges restrict the scan to keys in any of them; they must be sorted and
+	// not overlap. Nil means every row. Virtual tables ignore them.
+	Ranges []KeyRange
+}
+
+// KeyRange is a half-open range [Start, End) of encoded keys: the key parts of
+// the table, or of the index with its suffix, each encoded by value.AppendKey.
+// An empty End is no bound. value.PrefixEnd gives the End of all keys with a
+// prefix.
+type KeyRange struct {
+	Start, End []byte
+}
+
+// Param is a query parameter. Type is nil when the request did not give it:
+// Wire then has to be read by the type its place in the query asks for.
+type Param struct {
+	Type *value.Type
+	// Wire is the google.protobuf.Value as sent; value.FromWire checks it.
+	Wire []byte
+}
+
+// Result is what a query gives back.
+type Result struct {
+	// Columns are names and types of the result's columns.
+	Columns []value.Field
+	// Rows are run once. Each row has a cell per column and is valid until the
+	// next one; an error, a gRPC status, ends the sequence.
+	Rows iter.Seq2[value.Row, error]
+}
