@@ -90,29 +90,28 @@ func parseFraction(s []byte) (uint32, bool) {
 // parseDate reads YYYY-[M]M-[D]D. Years of five digits have the right form
 // but are out of range, as year 0 is.
 func parseDate(s []byte) parsed {
-	year, s, ok := leadingNumber(s, 4, 5, '-')
+	year, s, ok := leadingNumber(s, 4, 5)
 	if !ok {
 		return parsed{}
 	}
-	month, s, ok := leadingNumber(s, 1, 2, '-')
-	if !ok {
+	month, s, ok := leadingNumber(s, 1, 2)
+	if !ok || len(s) < 1 || len(s) > 2 {
 		return parsed{}
 	}
-	day, rest, ok := leadingNumber(append(s, '-'), 1, 2, '-')
-	if !ok || len(rest) != 0 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
+	day := number(s)
+	if month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
 		return parsed{}
 	}
 	return parsed{days: civilDays(year, month, day), inForm: true, inRange: year >= 1 && year <= 9999}
 }
 
-// leadingNumber cuts a number of minLen to maxLen digits and the separator
-// after it.
-func leadingNumber(s []byte, minLen, maxLen int, sep byte) (int, []byte, bool) {
+// leadingNumber cuts a number of minLen to maxLen digits and the dash after it.
+func leadingNumber(s []byte, minLen, maxLen int) (n int, rest []byte, ok bool) {
 	i := 0
 	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
 		i++
 	}
-	if i < minLen || i > maxLen || i == len(s) || s[i] != sep {
+	if i < minLen || i > maxLen || i == len(s) || s[i] != '-' {
 		return 0, nil, false
 	}
 	return number(s[:i]), s[i+1:], true

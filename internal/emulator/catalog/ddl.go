@@ -1,0 +1,242 @@
+package catalog
+
+import (
+	"errors"
+	"hash/fnv"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cloudspannerecosystem/memefish"
+	"github.com/cloudspannerecosystem/memefish/ast"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Empty is the schema of a new database.
+func Empty() *Schema {
+	s := &Schema{}
+	s.reindex()
+	return s
+}
+
+// Apply gives the schema after one GoogleSQL DDL statement. Errors are gRPC
+// statuses with Spanner's codes. CREATE DATABASE is not for Apply.
+func (s *Schema) Apply(statement string) (*Schema, error) {
+	source, ifClause := normalise(statement)
+	ddl, err := memefish.ParseDDL("", source)
+	if err != nil {
+		return nil, syntaxError(err)
+	}
+	next := s.clone()
+	e := &editor{Schema: next, source: source, ifClause: ifClause}
+	if err := e.apply(ddl); err != nil {
+		return nil, err
+	}
+	next.reindex()
+	return next, nil
+}
+
+// DatabaseName is the name in a CREATE DATABASE statement.
+func DatabaseName(statement string) (string, error) {
+	source, _ := normalise(statement)
+	ddl, err := memefish.ParseDDL("", source)
+	if err != nil {
+		return "", syntaxError(err)
+	}
+	create, ok := ddl.(*ast.CreateDatabase)
+	if !ok {
+		return "", status.Error(codes.InvalidArgument, "Expected CREATE DATABASE statement")
+	}
+	return create.Name.Name, nil
+}
+
+// Spanner takes IF [NOT] EXISTS on change streams; the grammar does not.
+var streamIfClause = regexp.MustCompile(`(?is)^(\s*(?:CREATE|DROP)\s+CHANGE\s+STREAM\s+)IF\s+(?:NOT\s+)?EXISTS\s+`)
+
+// normalise drops what the grammar does not know: a closing semicolon, and the
+// IF clause of change streams, which it reports.
+func normalise(statement string) (source string, ifClause bool) {
+	source = strings.TrimRight(statement, "; \t\r\n")
+	if m := streamIfClause.FindStringSubmatch(source); m != nil {
+		return m[1] + source[len(m[0]):], true
+	}
+	return source, false
+}
+
+// syntaxError keeps to one line of what the parser says.
+func syntaxError(err error) error {
+	text := err.Error()
+	var list memefish.MultiError
+	if errors.As(err, &list) && len(list) > 0 {
+		text = list[0].Message
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	return status.Errorf(codes.InvalidArgument, "Error parsing Spanner DDL statement: %s", text)
+}
+
+// editor applies one statement to a schema that is not yet shared.
+type editor struct {
+	*Schema
+	source   string
+	ifClause bool
+}
+
+func (e *editor) apply(ddl ast.DDL) error {
+	switch d := ddl.(type) {
+	case *ast.CreateTable:
+		return e.createTable(d)
+	case *ast.AlterTable:
+		return e.alterTable(d)
+	case *ast.DropTable:
+		return e.dropTable(d)
+	case *ast.CreateIndex:
+		return e.createIndex(d)
+	case *ast.AlterIndex:
+		return e.alterIndex(d)
+	case *ast.DropIndex:
+		return e.dropIndex(d)
+	case *ast.AlterDatabase:
+		return e.alterDatabase(d)
+	case *ast.CreateSchema:
+		return e.createSchema(d)
+	case *ast.DropSchema:
+		return e.dropSchema(d)
+	case *ast.CreateSequence:
+		return e.createSequence(d)
+	case *ast.DropSequence:
+		return e.dropSequence(d)
+	case *ast.CreateChangeStream:
+		return e.createChangeStream(d)
+	case *ast.AlterChangeStream:
+		return e.alterChangeStream(d)
+	case *ast.DropChangeStream:
+		return e.dropChangeStream(d)
+	case *ast.Analyze:
+		return nil
+	}
+	keywords := strings.Fields(e.source)
+	return status.Errorf(codes.Unimplemented, "DDL statement %s is not supported", strings.ToUpper(strings.Join(keywords[:min(2, len(keywords))], " ")))
+}
+
+// clone copies the schema's own lists; what they point to is shared.
+func (s *Schema) clone() *Schema {
+	c := *s
+	c.Tables = slices.Clone(s.Tables)
+	c.NamedSchemas = slices.Clone(s.NamedSchemas)
+	c.ChangeStreams = slices.Clone(s.ChangeStreams)
+	c.Sequences = slices.Clone(s.Sequences)
+	c.Options = slices.Clone(s.Options)
+	return &c
+}
+
+func (s *Schema) reindex() {
+	s.tables = make(map[string]*Table, len(s.Tables))
+	s.indexes = make(map[string]indexRef)
+	for _, t := range s.Tables {
+		s.tables[strings.ToLower(t.Name)] = t
+		for _, x := range t.Indexes {
+			s.indexes[strings.ToLower(x.Name)] = indexRef{t, x}
+		}
+	}
+}
+
+// edit replaces a table by a copy that change may alter, keeping columns and
+// lists of the old one intact.
+func (e *editor) edit(t *Table, change func(*Table) error) error {
+	c := *t
+	c.Columns = make([]*Column, len(t.Columns))
+	for i, col := range t.Columns {
+		copied := *col
+		c.Columns[i] = &copied
+	}
+	c.PrimaryKey = slices.Clone(t.PrimaryKey)
+	c.Indexes = slices.Clone(t.Indexes)
+	c.ForeignKeys = slices.Clone(t.ForeignKeys)
+	c.Checks = slices.Clone(t.Checks)
+	c.index()
+	if err := change(&c); err != nil {
+		return err
+	}
+	c.index()
+	e.Tables[slices.Index(e.Tables, t)] = &c
+	e.reindex()
+	return nil
+}
+
+func (e *editor) newID() int {
+	e.nextID++
+	return e.nextID
+}
+
+// taken refuses a name that another object of the schema has.
+func (e *editor) taken(name string) error {
+	lower := strings.ToLower(name)
+	_, isTable := e.tables[lower]
+	_, isIndex := e.indexes[lower]
+	_, isStream := e.ChangeStream(name)
+	same := func(other string) bool { return strings.EqualFold(other, name) }
+	isSequence := slices.ContainsFunc(e.Sequences, func(q *Sequence) bool { return same(q.Name) })
+	if isTable || isIndex || isStream || isSequence || e.isConstraint(same) {
+		return status.Errorf(codes.FailedPrecondition, "Duplicate name in schema: %s.", name)
+	}
+	return nil
+}
+
+func (e *editor) isConstraint(same func(string) bool) bool {
+	return slices.ContainsFunc(e.Tables, func(t *Table) bool {
+		return slices.ContainsFunc(t.ForeignKeys, func(f *ForeignKey) bool { return same(f.Name) }) ||
+			slices.ContainsFunc(t.Checks, func(c *Check) bool { return same(c.Name) })
+	})
+}
+
+// freeName is what it takes for a new object: its named schema, if any, must
+// exist and the name must be free.
+func (e *editor) freeName(name string) error {
+	if schema, _ := splitName(name); schema != "" && !containsFold(e.NamedSchemas, schema) {
+		return status.Errorf(codes.NotFound, "Schema not found: %s", schema)
+	}
+	return e.taken(name)
+}
+
+func (e *editor) table(p *ast.Path) (*Table, error) {
+	t, ok := e.Table(pathName(p))
+	if !ok {
+		return nil, status.Errorf(codes.NotFound, "Table not found: %s", pathName(p))
+	}
+	return t, nil
+}
+
+func (e *editor) expr(node ast.Expr) *Expr {
+	return &Expr{Node: node, Text: strings.TrimSpace(e.source[node.Pos():node.End()])}
+}
+
+func pathName(p *ast.Path) string {
+	parts := make([]string, len(p.Idents))
+	for i, id := range p.Idents {
+		parts[i] = id.Name
+	}
+	return strings.Join(parts, ".")
+}
+
+func containsFold(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, name) })
+}
+
+// hash16 is the 16 hexadecimal digits in names that Spanner makes up. They
+// depend on the object alone, so that the same DDL gives the same names.
+func hash16(parts ...string) string {
+	h := fnv.New64a()
+	for _, p := range parts {
+		h.Write([]byte(strings.ToLower(p)))
+		h.Write([]byte{0})
+	}
+	const digits = "0123456789ABCDEF"
+	var out [16]byte
+	sum := h.Sum64()
+	for i := range out {
+		out[i] = digits[sum>>60]
+		sum <<= 4
+	}
+	return string(out[:])
+}
