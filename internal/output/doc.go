@@ -1,0 +1,15 @@
+// Package output puts finished chunks where the user wants them: standard
+// output, one file, a directory, or files named by a template.
+//
+// Many goroutines hand over chunks at once. A chunk is taken whole and in one
+// piece, and WriteChunk returns only when its bytes have been taken, so the
+// caller may use the buffer again at once.
+//
+// A file has its final name only when the whole export is whole: bytes go to a
+// hidden file in the same directory, which is synced and closed when its last
+// chunk is in and renamed by Commit. Abort, and every error, leaves nothing
+// behind. A directory gets a manifest.json, written last: a directory with a
+// manifest holds a complete export.
+//
+// The package knows nothing of formats, and never looks into a chunk.
+package output

@@ -1,0 +1,103 @@
+package output
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// googleManifest is what Google's own Spanner export leaves in a directory.
+const googleManifest = "spanner-export.json"
+
+// layout is what Options.Path comes to: where files go and what is there.
+type layout struct {
+	stream bool     // Path is written to as it comes; the rest is unset
+	files  template // the path of a file
+	root   string   // the directory that gets the manifest, if any
+}
+
+// layOut looks at what Path is. It changes nothing.
+func (o Options) layOut() (layout, error) {
+	if o.isStdout() {
+		return layout{stream: true}, nil
+	}
+	path := filepath.Clean(o.Path)
+	t, err := parseTemplate(path)
+	if err != nil {
+		return layout{}, err
+	}
+	if !t.hasAny() {
+		info, err := os.Stat(path)
+		switch {
+		case err == nil && info.IsDir(), err != nil && o.wantsDirectory():
+			return o.directory(path)
+		case err == nil && o.wantsDirectory():
+			return layout{}, fmt.Errorf("output %s is a file, and a directory is needed", o.Path)
+		case err == nil && !info.Mode().IsRegular():
+			return layout{stream: true}, o.validateStream(o.Path)
+		case err == nil:
+			// Replacing what a link points at, not the link.
+			if path, err = filepath.EvalSymlinks(path); err != nil {
+				return layout{}, failure("open", o.Path, err)
+			}
+			t = template{{text: path}}
+		}
+	}
+	if o.MaxFileSize > 0 {
+		t = t.numbered(o.Extension)
+	}
+	return layout{files: t}, nil
+}
+
+func (o Options) wantsDirectory() bool {
+	return len(o.Tables) > 1 || strings.HasSuffix(o.Path, "/") || strings.HasSuffix(o.Path, string(filepath.Separator))
+}
+
+// directory lays a single table's files in root and several tables' files in a
+// directory each.
+func (o Options) directory(root string) (layout, error) {
+	if _, err := os.Lstat(filepath.Join(root, googleManifest)); err == nil {
+		return layout{}, fmt.Errorf("output %s holds an export by Google's tools, which is not replaced: %w", o.Path, ErrExists)
+	}
+	sep := string(filepath.Separator)
+	t := template{{text: strings.TrimSuffix(root, sep) + sep}, {tableField, true}}
+	if len(o.Tables) > 1 {
+		t = append(t, part{text: sep}, part{tableField, true})
+	}
+	t = append(t, part{text: "-"}, part{partitionField, true}, part{text: o.Extension})
+	if o.MaxFileSize > 0 {
+		t = t.numbered(o.Extension)
+	}
+	return layout{files: t, root: root}, nil
+}
+
+// remains returns what an earlier export to the same place has left: the files
+// its manifest lists and those with names that this one might use.
+func (l layout) remains(o Options) (map[string]bool, error) {
+	found := map[string]bool{}
+	if l.root != "" {
+		old, err := ReadManifest(l.root)
+		switch {
+		case err == nil:
+			found[filepath.Join(l.root, ManifestName)] = true
+			for _, f := range old.files() {
+				if path := filepath.Join(l.root, filepath.FromSlash(f.Name)); filepath.IsLocal(filepath.FromSlash(f.Name)) {
+					found[path] = true
+				}
+			}
+		case !os.IsNotExist(err):
+			return nil, err
+		}
+	}
+	for _, t := range o.Tables {
+		paths, err := l.files.existing(fields{table: t.Name, shard: o.Shard})
+		if err != nil {
+			return nil, failure("look at", o.Path, err)
+		}
+		for _, path := range paths {
+			found[path] = true
+		}
+	}
+	return found, nil
+}
