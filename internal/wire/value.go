@@ -125,11 +125,8 @@ func (v Value) parseSlow() (Kind, []byte) {
 		field := b[:n]
 		b = b[n:]
 		k, want := kindOfField(num)
-		if k == Invalid {
+		if k == Invalid || typ != want { // to protobuf, a field of another type is an unknown one
 			continue
-		}
-		if typ != want {
-			return Invalid, nil
 		}
 		if want == protowire.BytesType {
 			field, _ = protowire.ConsumeBytes(field)
