@@ -10,8 +10,9 @@ import (
 )
 
 // encodeFunc appends the form one format gives to a value of one Spanner type.
-// On an error the returned buffer is of no use.
-type encodeFunc func(dst []byte, v wire.Value) ([]byte, error)
+// The value is not NULL, which a format writes alike for all types, and comes
+// as wire.Value.Parse returns it. On an error the returned buffer is of no use.
+type encodeFunc func(dst []byte, kind wire.Kind, payload []byte) ([]byte, error)
 
 // checkFields refuses what no format can write: no columns, repeated names
 // (which queries may have, and which no reader of the output could tell apart)

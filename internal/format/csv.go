@@ -125,7 +125,9 @@ func (c *csv) AppendRow(dst []byte, row []wire.Value) ([]byte, error) {
 			dst = append(dst, c.delimiter)
 		}
 		var err error
-		if dst, err = encode(dst, row[i]); err != nil {
+		if kind, p := row[i].Parse(); kind == wire.Null {
+			dst = append(dst, c.null...)
+		} else if dst, err = encode(dst, kind, p); err != nil {
 			return dst[:start], columnError(c.columns[i], err)
 		}
 	}
@@ -138,71 +140,46 @@ func (c *csv) encoder(t *spannerpb.Type, o ValueOptions) (encodeFunc, error) {
 	var encode encodeFunc
 	switch t.GetCode() {
 	case spannerpb.TypeCode_BOOL:
-		encode = c.appendBool
+		encode = appendBool
 	case spannerpb.TypeCode_INT64, spannerpb.TypeCode_ENUM:
-		encode = c.appendInteger
+		encode = appendInteger
 	case spannerpb.TypeCode_FLOAT64:
-		encode = c.appendFloat64
+		encode = appendFloat64
 	case spannerpb.TypeCode_FLOAT32:
-		encode = c.appendFloat32
+		encode = appendFloat32
 	case spannerpb.TypeCode_ARRAY, spannerpb.TypeCode_STRUCT:
 		element, err := o.jsonEncoder(t)
-		return c.orNull(c.quoted(element)), err
+		return c.quoted(element), err
 	default:
 		return c.appendText, nil
 	}
-	if strings.ContainsAny("0123456789+-.eEtruefalsNaInity", string(c.delimiter)+string(c.quote)) {
-		return c.orNull(c.quoted(encode)), nil
+	// Numbers are checked only where they could hold a delimiter or a quote, or
+	// be the null marker.
+	if strings.ContainsAny("0123456789+-.eEtruefalsNaInity", string(c.delimiter)+string(c.quote)) || len(c.null) > 0 {
+		return c.quoted(encode), nil
 	}
 	return encode, nil
 }
 
-func (c *csv) appendText(dst []byte, v wire.Value) ([]byte, error) {
-	switch kind, p := v.Parse(); kind {
-	case wire.String:
-		return c.appendField(dst, p)
-	case wire.Null:
-		return append(dst, c.null...), nil
-	default:
+func (c *csv) appendText(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
+	if kind != wire.String {
 		return dst, wrongKind(kind)
 	}
+	return c.appendField(dst, p)
 }
 
-func (c *csv) appendBool(dst []byte, v wire.Value) ([]byte, error) {
-	if v.IsNull() {
-		return append(dst, c.null...), nil
-	}
-	return appendJSONBool(dst, v)
+func appendFloat64(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
+	return appendBareFloat(dst, kind, p, 64)
 }
 
-func (c *csv) appendInteger(dst []byte, v wire.Value) ([]byte, error) {
-	switch kind, p := v.Parse(); kind {
-	case wire.String:
-		if !isInteger(p) {
-			return dst, errNotInteger
-		}
-		return append(dst, p...), nil
-	case wire.Null:
-		return append(dst, c.null...), nil
-	default:
-		return dst, wrongKind(kind)
-	}
+func appendFloat32(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
+	return appendBareFloat(dst, kind, p, 32)
 }
 
-func (c *csv) appendFloat64(dst []byte, v wire.Value) ([]byte, error) {
-	return c.appendFloat(dst, v, 64)
-}
-func (c *csv) appendFloat32(dst []byte, v wire.Value) ([]byte, error) {
-	return c.appendFloat(dst, v, 32)
-}
-
-func (c *csv) appendFloat(dst []byte, v wire.Value, bits int) ([]byte, error) {
-	f, ok, err := parseFloat(v)
+func appendBareFloat(dst []byte, kind wire.Kind, p []byte, bits int) ([]byte, error) {
+	f, err := parseFloat(kind, p)
 	if err != nil {
 		return dst, err
-	}
-	if !ok {
-		return append(dst, c.null...), nil
 	}
 	if name, named := floatName(f); named {
 		return append(dst, name...), nil
@@ -210,21 +187,11 @@ func (c *csv) appendFloat(dst []byte, v wire.Value, bits int) ([]byte, error) {
 	return appendFloat(dst, f, bits), nil
 }
 
-// orNull writes NULL and leaves other values to encode.
-func (c *csv) orNull(encode encodeFunc) encodeFunc {
-	return func(dst []byte, v wire.Value) ([]byte, error) {
-		if v.IsNull() {
-			return append(dst, c.null...), nil
-		}
-		return encode(dst, v)
-	}
-}
-
 // quoted puts what encode appends in quotes where that is needed.
 func (c *csv) quoted(encode encodeFunc) encodeFunc {
-	return func(dst []byte, v wire.Value) ([]byte, error) {
+	return func(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
 		start := len(dst)
-		dst, err := encode(dst, v)
+		dst, err := encode(dst, kind, p)
 		if err != nil {
 			return dst, err
 		}

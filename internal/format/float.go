@@ -97,17 +97,14 @@ func namedFloat(text []byte) (float64, error) {
 }
 
 // parseFloat reads a FLOAT32 or FLOAT64, which travels as a number, or as a
-// string where it is not finite. ok is false for NULL.
-func parseFloat(v wire.Value) (f float64, ok bool, err error) {
-	switch kind, p := v.Parse(); kind {
+// string where it is not finite.
+func parseFloat(kind wire.Kind, p []byte) (float64, error) {
+	switch kind {
 	case wire.Number:
-		return wire.Float64(p), true, nil
+		return wire.Float64(p), nil
 	case wire.String:
-		f, err = namedFloat(p)
-		return f, true, err
-	case wire.Null:
-		return 0, false, nil
+		return namedFloat(p)
 	default:
-		return 0, false, wrongKind(kind)
+		return 0, wrongKind(kind)
 	}
 }

@@ -63,10 +63,10 @@ func (o ValueOptions) jsonFields(fields []*spannerpb.StructType_Field) ([]jsonFi
 func (o ValueOptions) jsonEncoder(t *spannerpb.Type) (encodeFunc, error) {
 	switch t.GetCode() {
 	case spannerpb.TypeCode_BOOL:
-		return appendJSONBool, nil
+		return appendBool, nil
 	case spannerpb.TypeCode_INT64, spannerpb.TypeCode_ENUM:
 		if o.Int64 != "string" {
-			return appendJSONInteger, nil
+			return appendInteger, nil
 		}
 	case spannerpb.TypeCode_FLOAT64:
 		return appendJSONFloat64, nil
@@ -90,78 +90,71 @@ func (o ValueOptions) jsonEncoder(t *spannerpb.Type) (encodeFunc, error) {
 	return appendJSONText, nil
 }
 
-var jsonNull = []byte("null")
+// appendJSON writes a value, NULL or not.
+func appendJSON(dst []byte, v wire.Value, encode encodeFunc) ([]byte, error) {
+	kind, p := v.Parse()
+	if kind == wire.Null {
+		return append(dst, "null"...), nil
+	}
+	return encode(dst, kind, p)
+}
 
 // appendJSONText writes every type that travels as text and is a string in
 // JSON: STRING, BYTES, TIMESTAMP, DATE, UUID, INTERVAL, and others as asked.
-func appendJSONText(dst []byte, v wire.Value) ([]byte, error) {
-	switch kind, p := v.Parse(); kind {
-	case wire.String:
-		return appendJSONString(dst, p)
-	case wire.Null:
-		return append(dst, jsonNull...), nil
-	default:
+func appendJSONText(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
+	if kind != wire.String {
 		return dst, wrongKind(kind)
 	}
+	return appendJSONString(dst, p)
 }
 
-func appendJSONBool(dst []byte, v wire.Value) ([]byte, error) {
-	switch kind, p := v.Parse(); kind {
-	case wire.Bool:
-		if wire.Truth(p) {
-			return append(dst, "true"...), nil
-		}
-		return append(dst, "false"...), nil
-	case wire.Null:
-		return append(dst, jsonNull...), nil
-	default:
+func appendBool(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
+	if kind != wire.Bool {
 		return dst, wrongKind(kind)
 	}
+	if wire.Truth(p) {
+		return append(dst, "true"...), nil
+	}
+	return append(dst, "false"...), nil
 }
 
-func appendJSONInteger(dst []byte, v wire.Value) ([]byte, error) {
-	switch kind, p := v.Parse(); kind {
-	case wire.String:
-		if !isInteger(p) {
-			return dst, errNotInteger
-		}
-		return append(dst, p...), nil
-	case wire.Null:
-		return append(dst, jsonNull...), nil
-	default:
+func appendInteger(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
+	if kind != wire.String {
 		return dst, wrongKind(kind)
 	}
+	if !isInteger(p) {
+		return dst, errNotInteger
+	}
+	return append(dst, p...), nil
 }
 
 // appendJSONNumeric writes a NUMERIC as a number. PostgreSQL's has a NaN, which
 // JSON has no number for.
-func appendJSONNumeric(dst []byte, v wire.Value) ([]byte, error) {
-	switch kind, p := v.Parse(); kind {
-	case wire.String:
-		if isDecimal(p) {
-			return append(dst, p...), nil
-		}
-		if string(p) == "NaN" {
-			return append(dst, `"NaN"`...), nil
-		}
-		return dst, errNotNumber
-	case wire.Null:
-		return append(dst, jsonNull...), nil
-	default:
+func appendJSONNumeric(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
+	switch {
+	case kind != wire.String:
 		return dst, wrongKind(kind)
+	case isDecimal(p):
+		return append(dst, p...), nil
+	case string(p) == "NaN":
+		return append(dst, `"NaN"`...), nil
+	default:
+		return dst, errNotNumber
 	}
 }
 
-func appendJSONFloat64(dst []byte, v wire.Value) ([]byte, error) { return appendJSONFloat(dst, v, 64) }
-func appendJSONFloat32(dst []byte, v wire.Value) ([]byte, error) { return appendJSONFloat(dst, v, 32) }
+func appendJSONFloat64(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
+	return appendJSONFloat(dst, kind, p, 64)
+}
 
-func appendJSONFloat(dst []byte, v wire.Value, bits int) ([]byte, error) {
-	f, ok, err := parseFloat(v)
+func appendJSONFloat32(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
+	return appendJSONFloat(dst, kind, p, 32)
+}
+
+func appendJSONFloat(dst []byte, kind wire.Kind, p []byte, bits int) ([]byte, error) {
+	f, err := parseFloat(kind, p)
 	if err != nil {
 		return dst, err
-	}
-	if !ok {
-		return append(dst, jsonNull...), nil
 	}
 	if name, named := floatName(f); named {
 		dst = append(dst, '"')
@@ -175,27 +168,21 @@ func appendJSONFloat(dst []byte, v wire.Value, bits int) ([]byte, error) {
 // whatever the server sent is valid JSON. NULL is null, so the JSON value null
 // must look different: it becomes {"$json":null}, and an object that would be
 // taken for such a wrapping is wrapped itself.
-func appendJSONValue(dst []byte, v wire.Value) ([]byte, error) {
-	kind, p := v.Parse()
-	switch kind {
-	case wire.String:
-	case wire.Null:
-		return append(dst, jsonNull...), nil
-	default:
+func appendJSONValue(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
+	switch {
+	case kind != wire.String:
 		return dst, wrongKind(kind)
-	}
-	if len(p) == 0 {
+	case len(p) == 0:
 		return dst, errNotJSON
-	}
-	if !utf8.Valid(p) {
+	case !utf8.Valid(p):
 		return dst, errInvalidUTF8
-	}
-	if wantsWrapping(p) {
+	case wantsWrapping(p):
 		dst = append(dst, `{"$json":`...)
 		dst = appendOneLine(dst, p)
 		return append(dst, '}'), nil
+	default:
+		return appendOneLine(dst, p), nil
 	}
-	return appendOneLine(dst, p), nil
 }
 
 // appendOneLine appends JSON text that must not break a line of NDJSON. A raw
@@ -240,13 +227,8 @@ func wantsWrapping(text []byte) bool {
 }
 
 func jsonArray(element encodeFunc) encodeFunc {
-	return func(dst []byte, v wire.Value) ([]byte, error) {
-		kind, p := v.Parse()
-		switch kind {
-		case wire.ListKind:
-		case wire.Null:
-			return append(dst, jsonNull...), nil
-		default:
+	return func(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
+		if kind != wire.ListKind {
 			return dst, wrongKind(kind)
 		}
 		dst = append(dst, '[')
@@ -264,7 +246,7 @@ func jsonArray(element encodeFunc) encodeFunc {
 				dst = append(dst, ',')
 			}
 			var err error
-			if dst, err = element(dst, v); err != nil {
+			if dst, err = appendJSON(dst, v, element); err != nil {
 				return dst, err
 			}
 		}
@@ -274,13 +256,8 @@ func jsonArray(element encodeFunc) encodeFunc {
 // jsonStruct writes a STRUCT, which travels as the list of its fields' values,
 // as an object.
 func jsonStruct(fields []jsonField) encodeFunc {
-	return func(dst []byte, v wire.Value) ([]byte, error) {
-		kind, p := v.Parse()
-		switch kind {
-		case wire.ListKind:
-		case wire.Null:
-			return append(dst, jsonNull...), nil
-		default:
+	return func(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
+		if kind != wire.ListKind {
 			return dst, wrongKind(kind)
 		}
 		list := wire.List(p)
@@ -292,7 +269,7 @@ func jsonStruct(fields []jsonField) encodeFunc {
 			}
 			list = rest
 			var err error
-			if dst, err = f.encode(append(dst, f.prefix...), v); err != nil {
+			if dst, err = appendJSON(append(dst, f.prefix...), v, f.encode); err != nil {
 				return dst, fmt.Errorf("field %s: %w", f.field.GetName(), err)
 			}
 		}

@@ -40,7 +40,7 @@ func (n *ndjson) AppendRow(dst []byte, row []wire.Value) ([]byte, error) {
 	for i := range n.columns {
 		c := &n.columns[i]
 		var err error
-		if dst, err = c.encode(append(dst, c.prefix...), row[i]); err != nil {
+		if dst, err = appendJSON(append(dst, c.prefix...), row[i], c.encode); err != nil {
 			return dst[:start], columnError(c.field, err)
 		}
 	}
