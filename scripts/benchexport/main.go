@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"syscall"
+)
+
+const database = "projects/bench/instances/bench/databases/bench"
+
+type options struct {
+	spanbulk     string
+	endpoint     string
+	rows         int
+	rounds       int
+	partitions   int
+	parallelism  int
+	messageBytes int
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "benchexport:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return errors.New("usage: benchexport compare|server|client|generic [flags]")
+	}
+	var o options
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	flags.StringVar(&o.spanbulk, "spanbulk", "./spanbulk", "the binary to measure")
+	flags.StringVar(&o.endpoint, "endpoint", "", "where the server is; for server, the embedded Spanner with the schema")
+	flags.IntVar(&o.rows, "rows", 1_000_000, "rows of the table")
+	flags.IntVar(&o.rounds, "rounds", 3, "counted runs of each reader")
+	flags.IntVar(&o.partitions, "partitions", 16, "partitions of the table")
+	flags.IntVar(&o.parallelism, "parallelism", 8, "partitions read at once")
+	flags.IntVar(&o.messageBytes, "message-bytes", 256<<10, "bytes of a message")
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	switch args[0] {
+	case "server":
+		return serve(ctx, o.endpoint, o.partitions, o.rows, o.messageBytes)
+	case "client", "generic":
+		// The same garbage collector settings as spanbulk's own.
+		debug.SetGCPercent(400)
+		encode := encodeRow(appendRow)
+		if args[0] == "generic" {
+			encode = genericRow
+		}
+		return runClient(ctx, o.endpoint, database, o.parallelism, encode)
+	case "compare":
+		return runCompare(ctx, o)
+	default:
+		return fmt.Errorf("unknown command %q", args[0])
+	}
+}
+
+func runCompare(ctx context.Context, o options) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "benchexport")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	schema := filepath.Join(dir, "schema.sql")
+	if err := os.WriteFile(schema, []byte(ddl+";\n"), 0o600); err != nil {
+		return err
+	}
+	emulator, stop, err := background(o.spanbulk, "emulator", "--listen", "127.0.0.1:0", "--database", database, "--ddl", schema)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	endpoint, stop, err := background(self, "server", "-endpoint", emulator, "-rows", strconv.Itoa(o.rows),
+		"-partitions", strconv.Itoa(o.partitions), "-message-bytes", strconv.Itoa(o.messageBytes))
+	if err != nil {
+		return err
+	}
+	defer stop()
+	loop := func(name string) *contender {
+		return &contender{name: name, args: []string{self, name, "-endpoint", endpoint, "-parallelism", strconv.Itoa(o.parallelism)}}
+	}
+	ours := &contender{name: "spanbulk", args: []string{o.spanbulk, "export", "--emulator-endpoint", endpoint, "--database", database,
+		"--table", table, "--parallelism", strconv.Itoa(o.parallelism), "--quiet"}}
+	client, generic := loop("client"), loop("generic")
+	contenders := []*contender{ours, client, generic}
+	if err := compare(ctx, contenders, o.rows, o.rounds); err != nil {
+		return err
+	}
+	report(contenders, o.rows)
+	ratio := func(other *contender) float64 { return float64(ours.median()) / float64(other.median()) }
+	fmt.Printf("ratio_client=%.2f ratio_generic=%.2f rss_mib=%d\n", ratio(client), ratio(generic), ours.rss/1024)
+	return nil
+}
