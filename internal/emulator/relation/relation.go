@@ -64,3 +64,15 @@ type Result struct {
 	// next one; an error, a gRPC status, ends the sequence.
 	Rows iter.Seq2[value.Row, error]
 }
+
+// Expression is a compiled expression over one row: a DEFAULT (whose cells are
+// never asked for), a generated column or a CHECK. cell gives the canonical
+// google.protobuf.Value of a column. Errors are gRPC statuses. An Expression is
+// safe for concurrent use.
+type Expression func(cell func(c *catalog.Column) []byte) (value.Value, error)
+
+// Compiler compiles expressions from DDL.
+type Compiler interface {
+	// Compile prepares expr over the columns of t, its value coerced to typ.
+	Compile(t *catalog.Table, expr *catalog.Expr, typ *value.Type) (Expression, error)
+}

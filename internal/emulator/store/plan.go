@@ -1,0 +1,217 @@
+package store
+
+import (
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"spanbulk/internal/emulator/catalog"
+	"spanbulk/internal/emulator/relation"
+	"spanbulk/internal/emulator/value"
+)
+
+// planSet is everything about one schema that writing needs, resolved once.
+// It is immutable.
+type planSet struct {
+	schema *catalog.Schema
+	tables map[string]*plan // by lower-case name
+}
+
+func (p *planSet) table(name string) (*plan, bool) {
+	t, ok := p.tables[strings.ToLower(name)]
+	return t, ok
+}
+
+// plan says how to write one table.
+type plan struct {
+	table    *catalog.Table
+	tree     *tree
+	parent   *plan
+	children []*plan
+	indexes  []*indexPlan
+	// computed are columns whose value comes from an expression over the row.
+	computed []computed
+	checks   []check
+	// defaults by slot; nil where a column has none.
+	defaults []relation.Expression
+	// identity tells by slot whether the column is an identity column.
+	identity []bool
+	outgoing []*foreignKey
+	incoming []*foreignKey
+}
+
+// deferred tells that rows need a look at the end of the transaction.
+func (p *plan) deferred() bool {
+	return len(p.computed)+len(p.checks)+len(p.outgoing)+len(p.incoming) > 0
+}
+
+type computed struct {
+	column *catalog.Column
+	expr   relation.Expression
+}
+
+type check struct {
+	name string
+	expr relation.Expression
+}
+
+type indexPlan struct {
+	index *catalog.Index
+	tree  *tree
+	// entry are the columns of an entry's cells.
+	entry []*catalog.Column
+	// notNull are the columns that must not be NULL for a row to be indexed.
+	notNull []*catalog.Column
+	key     []keyColumn // index key and primary key suffix
+	keyLen  int         // parts of the index key proper
+}
+
+type keyColumn struct {
+	column *catalog.Column
+	desc   bool
+}
+
+// foreignKey resolves one enforced foreign key.
+type foreignKey struct {
+	def            *catalog.ForeignKey
+	from, to       *plan
+	fromCols       []*catalog.Column
+	toCols         []*catalog.Column
+	fromIdx, toIdx *indexPlan // nil: the primary key serves
+}
+
+// newPlans resolves a schema. Trees must exist for its tables and indexes.
+func newPlans(schema *catalog.Schema, trees map[int]*tree, compiler relation.Compiler) (*planSet, error) {
+	set := &planSet{schema: schema, tables: make(map[string]*plan, len(schema.Tables))}
+	for _, t := range schema.Tables {
+		p := &plan{table: t, tree: trees[t.ID]}
+		for _, x := range t.Indexes {
+			p.indexes = append(p.indexes, newIndexPlan(t, x, trees[x.ID]))
+		}
+		if err := p.compile(compiler); err != nil {
+			return nil, err
+		}
+		set.tables[strings.ToLower(t.Name)] = p
+	}
+	for _, t := range schema.Tables {
+		set.link(t)
+	}
+	return set, nil
+}
+
+func (p *planSet) link(t *catalog.Table) {
+	self, _ := p.table(t.Name)
+	if t.Interleave == catalog.InParent {
+		self.parent, _ = p.table(t.Parent)
+		self.parent.children = append(self.parent.children, self)
+	}
+	for _, f := range t.ForeignKeys {
+		if !f.Enforced {
+			continue
+		}
+		to, _ := p.table(f.ReferencedTable)
+		fk := &foreignKey{def: f, from: self, to: to}
+		refs := make([]int, len(f.Columns))
+		for i, n := range f.Columns {
+			fk.fromCols = append(fk.fromCols, t.Columns[n])
+			c, _ := to.table.Column(f.ReferencedColumns[i])
+			fk.toCols = append(fk.toCols, c)
+			refs[i] = c.Ordinal
+		}
+		fk.fromIdx = self.indexPlan(t.LookupIndex(f.Columns))
+		fk.toIdx = to.indexPlan(to.table.LookupIndex(refs))
+		self.outgoing = append(self.outgoing, fk)
+		to.incoming = append(to.incoming, fk)
+	}
+}
+
+func (p *plan) indexPlan(x *catalog.Index) *indexPlan {
+	for _, ip := range p.indexes {
+		if ip.index == x {
+			return ip
+		}
+	}
+	return nil
+}
+
+func newIndexPlan(t *catalog.Table, x *catalog.Index, tr *tree) *indexPlan {
+	ip := &indexPlan{index: x, tree: tr, keyLen: len(x.Key)}
+	for _, n := range x.EntryColumns() {
+		ip.entry = append(ip.entry, t.Columns[n])
+	}
+	for _, k := range x.Key {
+		ip.key = append(ip.key, keyColumn{t.Columns[k.Column], k.Desc})
+		if x.NullFiltered {
+			ip.notNull = append(ip.notNull, t.Columns[k.Column])
+		}
+	}
+	for _, k := range x.Suffix {
+		ip.key = append(ip.key, keyColumn{t.Columns[k.Column], k.Desc})
+	}
+	for _, n := range x.NotNullColumns {
+		ip.notNull = append(ip.notNull, t.Columns[n])
+	}
+	return ip
+}
+
+// compile prepares the table's expressions, generated columns in an order in
+// which each comes after those it depends on.
+func (p *plan) compile(compiler relation.Compiler) error {
+	p.defaults = make([]relation.Expression, p.table.Slots)
+	p.identity = make([]bool, p.table.Slots)
+	build := func(e *catalog.Expr, t *value.Type) (relation.Expression, error) {
+		if compiler == nil {
+			return nil, status.Error(codes.Unimplemented, "Expressions in DDL are not supported")
+		}
+		return compiler.Compile(p.table, e, t)
+	}
+	for _, c := range p.table.Columns {
+		p.identity[c.Slot] = c.Identity != nil
+		if c.Default == nil {
+			continue
+		}
+		expr, err := build(c.Default, c.Type)
+		if err != nil {
+			return err
+		}
+		p.defaults[c.Slot] = expr
+	}
+	for _, c := range generatedInOrder(p.table) {
+		expr, err := build(c.Generated, c.Type)
+		if err != nil {
+			return err
+		}
+		p.computed = append(p.computed, computed{c, expr})
+	}
+	for _, k := range p.table.Checks {
+		expr, err := build(k.Expr, value.BoolType)
+		if err != nil {
+			return err
+		}
+		p.checks = append(p.checks, check{k.Name, expr})
+	}
+	return nil
+}
+
+func generatedInOrder(t *catalog.Table) []*catalog.Column {
+	var out []*catalog.Column
+	done := make(map[*catalog.Column]bool)
+	var visit func(c *catalog.Column)
+	visit = func(c *catalog.Column) {
+		if c.Generated == nil || done[c] {
+			return
+		}
+		done[c] = true
+		for _, name := range catalog.Columns(c.Generated.Node) {
+			if dep, ok := t.Column(name); ok {
+				visit(dep)
+			}
+		}
+		out = append(out, c)
+	}
+	for _, c := range t.Columns {
+		visit(c)
+	}
+	return out
+}
