@@ -1,9 +1,15 @@
 package format
 
 import (
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
+	"io"
+	"slices"
 
+	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -29,11 +35,22 @@ const (
 )
 
 func newGzip() (compressor, error) {
-	var out appendWriter
 	w, err := gzip.NewWriterLevel(nil, gzipLevel)
-	if err != nil {
-		return nil, err
-	}
+	return streaming(w), err
+}
+
+// newDeflate returns the compressor of Avro's deflate codec: no header, no sum.
+func newDeflate() (compressor, error) {
+	w, err := flate.NewWriter(nil, gzipLevel)
+	return streaming(w), err
+}
+
+// streaming makes a compressor of a writer that can be used again.
+func streaming(w interface {
+	io.WriteCloser
+	Reset(io.Writer)
+}) compressor {
+	var out appendWriter
 	return func(dst, plain []byte) ([]byte, error) {
 		out = dst
 		w.Reset(&out)
@@ -42,7 +59,7 @@ func newGzip() (compressor, error) {
 		}
 		err := w.Close()
 		return out, err
-	}, nil
+	}
 }
 
 func newZstd() (compressor, error) {
@@ -53,6 +70,32 @@ func newZstd() (compressor, error) {
 	return func(dst, plain []byte) ([]byte, error) {
 		return w.EncodeAll(plain, dst), nil
 	}, nil
+}
+
+// newBlockCompressor returns the compressor of an Avro codec, or nil for null.
+func newBlockCompressor(c AvroCodec) (compressor, error) {
+	switch c {
+	case AvroDeflate:
+		return newDeflate()
+	case AvroSnappy:
+		return compressSnappy, nil
+	case AvroZstandard:
+		return newZstd()
+	}
+	return nil, nil
+}
+
+// compressSnappy makes a block of Avro's snappy codec, which ends with the
+// checksum of what went in.
+func compressSnappy(dst, plain []byte) ([]byte, error) {
+	size := s2.MaxEncodedLen(len(plain))
+	if size < 0 {
+		return dst, errors.New("block is too large for snappy")
+	}
+	dst = slices.Grow(dst, size)
+	n := len(s2.EncodeSnappy(dst[len(dst):len(dst)+size], plain))
+	dst = dst[:len(dst)+n]
+	return binary.BigEndian.AppendUint32(dst, crc32.ChecksumIEEE(plain)), nil
 }
 
 // appendWriter is a buffer that Write appends to.
