@@ -1,0 +1,35 @@
+package cmd
+
+import (
+	"log/slog"
+	"time"
+)
+
+// app is one run of the program: what its commands share.
+type app struct {
+	streams Streams
+	console *console // Streams.Err, shared with a progress bar
+	log     *slog.Logger
+	now     func() time.Time
+
+	global globalOptions
+	// from says where the value of a flag came from, by the flag's name.
+	from map[string]origin
+	// running is set once flags, environment and config are settled and valid:
+	// an error before that is wrong usage.
+	running bool
+}
+
+func newApp(s Streams) *app {
+	c := &console{w: s.Err}
+	return &app{
+		streams: s,
+		console: c,
+		log:     slog.New(slog.NewTextHandler(c, nil)),
+		now:     time.Now,
+		from:    map[string]origin{},
+	}
+}
+
+// given reports whether the user set the flag called name, in whatever way.
+func (a *app) given(name string) bool { return a.from[name] != originDefault }

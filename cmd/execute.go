@@ -1,0 +1,57 @@
+package cmd
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Streams are what a run of the program has of its process.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+
+	// Each stream by itself: output may go to a pipe while Err is a terminal.
+	InIsTerminal, OutIsTerminal, ErrIsTerminal bool
+	// Columns is the width of the terminal, 0 if unknown.
+	Columns int
+
+	LookupEnv func(string) (string, bool)
+}
+
+func processStreams() Streams {
+	s := Streams{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		InIsTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
+		OutIsTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		ErrIsTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		LookupEnv:     os.LookupEnv,
+	}
+	if s.OutIsTerminal {
+		s.Columns, _, _ = term.GetSize(int(os.Stdout.Fd()))
+	}
+	return s
+}
+
+// Execute runs the program on the process it is in and returns its exit code.
+func Execute() int {
+	s := processStreams()
+	tuneMemory(s.LookupEnv)
+	ctx, stop := catchSignals(context.Background(), s.Err, os.Exit)
+	defer stop()
+	return Run(ctx, s, os.Args[1:])
+}
+
+// Run runs the program with args (without the program's name) and returns its
+// exit code. Ending ctx with a signalError as its cause is a Ctrl-C.
+func Run(ctx context.Context, s Streams, args []string) int {
+	a := newApp(s)
+	root := newRootCommand(a)
+	root.SetArgs(args)
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(a.console)
+	return a.report(ctx, root.ExecuteContext(ctx))
+}

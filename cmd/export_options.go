@@ -1,0 +1,304 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/spanner/apiv1/spannerpb"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"spanbulk/internal/format"
+	"spanbulk/internal/output"
+	"spanbulk/internal/reader"
+	"spanbulk/internal/schema"
+)
+
+// sourceOptions say what is read.
+type sourceOptions struct {
+	tables    []string
+	allTables bool
+	schema    string
+	columns   []string
+}
+
+func (o *sourceOptions) addFlags(fs *flagSet) {
+	g := group{fs, groupWhat}
+	g.texts(&o.tables, "table", "`name` of a table or view, quoted where SQL would need it; may be given again")
+	g.flag(&o.allTables, "all-tables", "every table that holds data, all at one snapshot")
+	g.text(&o.schema, "schema", "named `schema` of the tables")
+	g.list(&o.columns, "columns", "`names` of the columns, parted by commas (default every readable column, in table order)")
+}
+
+// names returns the tables to read; none means all.
+func (o *sourceOptions) names() ([]schema.Name, error) {
+	switch {
+	case o.allTables && len(o.tables) > 0:
+		return nil, usagef("--all-tables and --table exclude each other")
+	case o.allTables && len(o.columns) > 0:
+		return nil, usagef("--columns needs one --table")
+	case o.allTables:
+		return nil, nil
+	case len(o.tables) == 0:
+		return nil, usagef("neither --table nor --all-tables is given")
+	case len(o.tables) > 1 && len(o.columns) > 0:
+		return nil, usagef("--columns needs one --table, not %d", len(o.tables))
+	}
+	names := make([]schema.Name, len(o.tables))
+	for i, text := range o.tables {
+		name, err := schema.ParseName(text)
+		if err != nil {
+			return nil, usagef("--table: %w", err)
+		}
+		if o.schema != "" {
+			if name.Schema != "" {
+				return nil, usagef("--schema %s and --table %s both name a schema", o.schema, text)
+			}
+			if name.Schema, err = schema.ParseIdent(o.schema); err != nil {
+				return nil, usagef("--schema: %w", err)
+			}
+		}
+		names[i] = name
+	}
+	return names, nil
+}
+
+// snapshotOptions say at what time and by which servers rows are read.
+type snapshotOptions struct {
+	bound         string
+	readTimestamp time.Time
+	staleness     time.Duration
+	dataBoost     bool
+	directedRead  string
+
+	parsed *spannerpb.TransactionOptions_ReadOnly // by validate
+}
+
+func (o *snapshotOptions) addFlags(fs *flagSet) {
+	o.bound = "strong"
+	g := group{fs, groupSnapshot}
+	g.text(&o.bound, "timestamp-bound", "`bound` of the snapshot: strong, read-timestamp=TIME, exact-staleness=DURATION")
+	g.value(&timestampValue{target: &o.readTimestamp}, "read-timestamp", "short for --timestamp-bound read-timestamp=`time`")
+	g.value(&durationValue{target: &o.staleness, max: math.MaxInt64}, "exact-staleness", "short for --timestamp-bound exact-staleness=`duration`")
+	g.flag(&o.dataBoost, "data-boost", "read on Data Boost's compute, which needs spanner.databases.useDataBoost and is billed separately")
+	g.text(&o.directedRead, "directed-read", "replicas to read from, as `LOCATION:READ_ONLY|READ_WRITE`; either half may be left out")
+}
+
+// validate settles which bound is asked for.
+func (o *snapshotOptions) validate(a *app) error {
+	var given []string
+	for _, name := range []string{"timestamp-bound", "read-timestamp", "exact-staleness"} {
+		if a.given(name) {
+			given = append(given, "--"+name)
+		}
+	}
+	if len(given) > 1 {
+		return usagef("%s exclude each other", strings.Join(given, " and "))
+	}
+	var err error
+	switch {
+	case a.given("read-timestamp"):
+		o.parsed = atTimestamp(o.readTimestamp)
+	case a.given("exact-staleness"):
+		o.parsed = withStaleness(o.staleness)
+	default:
+		o.parsed, err = parseBound(o.bound)
+	}
+	return err
+}
+
+func atTimestamp(t time.Time) *spannerpb.TransactionOptions_ReadOnly {
+	return &spannerpb.TransactionOptions_ReadOnly{TimestampBound: &spannerpb.TransactionOptions_ReadOnly_ReadTimestamp{ReadTimestamp: timestamppb.New(t)}}
+}
+
+func withStaleness(d time.Duration) *spannerpb.TransactionOptions_ReadOnly {
+	return &spannerpb.TransactionOptions_ReadOnly{TimestampBound: &spannerpb.TransactionOptions_ReadOnly_ExactStaleness{ExactStaleness: durationpb.New(d)}}
+}
+
+// parseBound parses --timestamp-bound. The bounds that leave the choice of the
+// timestamp to Spanner are for single-use reads only: an export is many reads
+// of one transaction.
+func parseBound(text string) (*spannerpb.TransactionOptions_ReadOnly, error) {
+	name, value, _ := strings.Cut(text, "=")
+	var bound *spannerpb.TransactionOptions_ReadOnly
+	var err error
+	switch strings.ToLower(name) {
+	case "strong":
+		bound = &spannerpb.TransactionOptions_ReadOnly{TimestampBound: &spannerpb.TransactionOptions_ReadOnly_Strong{Strong: true}}
+		if value != "" {
+			err = errors.New("strong takes no value")
+		}
+	case "read-timestamp":
+		var t time.Time
+		t, err = parseTimestamp(value)
+		bound = atTimestamp(t)
+	case "exact-staleness":
+		var d time.Duration
+		if d, err = parseDuration(value); err == nil && d < 0 {
+			err = errors.New("a staleness cannot be negative")
+		}
+		bound = withStaleness(d)
+	case "max-staleness", "min-read-timestamp":
+		err = errors.New("Spanner takes it for single-use reads only, and an export is many reads of one snapshot")
+	default:
+		err = errors.New("not one of strong, read-timestamp=TIME, exact-staleness=DURATION")
+	}
+	if err != nil {
+		return nil, usagef("--timestamp-bound %s: %w", text, err)
+	}
+	return bound, nil
+}
+
+// directedReads parses --directed-read.
+func (o *snapshotOptions) directedReads() (*spannerpb.DirectedReadOptions, error) {
+	if o.directedRead == "" {
+		return nil, nil
+	}
+	location, kind, hasKind := strings.Cut(o.directedRead, ":")
+	selection := &spannerpb.DirectedReadOptions_ReplicaSelection{Location: location}
+	switch strings.ToUpper(kind) {
+	case "READ_ONLY":
+		selection.Type = spannerpb.DirectedReadOptions_ReplicaSelection_READ_ONLY
+	case "READ_WRITE":
+		selection.Type = spannerpb.DirectedReadOptions_ReplicaSelection_READ_WRITE
+	default:
+		if hasKind || location == "" {
+			return nil, usagef("--directed-read %s: not of the form LOCATION:READ_ONLY or LOCATION:READ_WRITE", o.directedRead)
+		}
+	}
+	return &spannerpb.DirectedReadOptions{Replicas: &spannerpb.DirectedReadOptions_IncludeReplicas_{
+		IncludeReplicas: &spannerpb.DirectedReadOptions_IncludeReplicas{
+			ReplicaSelections: []*spannerpb.DirectedReadOptions_ReplicaSelection{selection},
+		},
+	}}, nil
+}
+
+// fetchOptions say how rows are read.
+type fetchOptions struct {
+	parallelism   int
+	maxRows       int
+	maxBytes      int64
+	maxPartitions int
+	partitionSize int64
+}
+
+func (o *fetchOptions) addFlags(fs *flagSet) {
+	o.maxRows, o.maxBytes = reader.DefaultMaxRowsPerFetch, reader.DefaultMaxBytesPerFetch
+	g := group{fs, groupSnapshot}
+	g.value(&intValue{target: &o.parallelism, min: 1, max: reader.MaxParallelism}, "parallelism", "`number` of partitions read at once (default the number of processors, at least 4)")
+	g.value(&intValue{target: &o.maxRows, min: 1, max: math.MaxInt}, "max-rows-per-fetch", "`rows` handed from a partition to the output at once")
+	g.value(&sizeValue{target: &o.maxBytes, min: 1, max: math.MaxInt32}, "max-bytes-per-fetch", "`bytes` handed to the output at once; one larger row goes alone")
+	// Spanner's own bound: google.spanner.v1.PartitionOptions.max_partitions.
+	g.value(&intValue{target: &o.maxPartitions, min: 1, max: 200_000}, "max-partitions", "`number` of partitions wanted, a hint to Spanner")
+	g.value(&sizeValue{target: &o.partitionSize, min: 1, max: math.MaxInt64}, "partition-size-bytes", "`size` of partitions wanted, a hint to Spanner")
+}
+
+// formatOptions say what the output looks like.
+type formatOptions struct {
+	kind        format.Kind
+	compression format.Compression
+	values      format.ValueOptions
+	csv         format.CSVOptions
+	csvHeader   bool
+}
+
+// kindWord lets --format take the other usual name of NDJSON.
+type kindWord struct{ *choiceValue[format.Kind] }
+
+func (v kindWord) Set(text string) error {
+	if strings.EqualFold(strings.TrimSpace(text), "jsonl") {
+		text = string(format.NDJSON)
+	}
+	return v.choiceValue.Set(text)
+}
+
+func (o *formatOptions) addFlags(fs *flagSet) {
+	o.csvHeader = true
+	o.values = format.ValueOptions{Int64: "number", Numeric: "string", JSON: "value"}
+	o.csv = format.CSVOptions{Delimiter: ",", Quote: `"`}
+	g := group{fs, groupFormat}
+	g.value(kindWord{&choiceValue[format.Kind]{target: &o.kind, choices: []format.Kind{format.NDJSON, format.CSV, format.Avro}}}, "format", "`format` of the output: ndjson, csv, avro (default by the output's name, else ndjson)")
+	g.value(&choiceValue[format.Compression]{target: &o.compression, choices: []format.Compression{format.None, format.Gzip, format.Zstd}}, "compression", "`compression`: none, gzip, zstd (default by the output's name, else none)")
+	g.value(&choiceValue[string]{target: &o.values.Int64, choices: []string{"number", "string"}}, "int64", "how JSON has an INT64: `number` or string")
+	g.value(&choiceValue[string]{target: &o.values.Numeric, choices: []string{"string", "number"}}, "numeric", "how JSON has a NUMERIC: `string` or number")
+	g.value(&choiceValue[string]{target: &o.values.JSON, choices: []string{"value", "string"}}, "json", "how JSON has a JSON: the `value` itself or a string")
+	g.flag(&o.csvHeader, "csv-header", "begin CSV with a line of column names")
+	g.text(&o.csv.Delimiter, "csv-delimiter", "`character` between CSV fields; \\t is a tab")
+	g.text(&o.csv.Quote, "csv-quote", "`character` around CSV fields")
+	g.text(&o.csv.Null, "csv-null", "`text` that stands for NULL in CSV (default an empty field without quotes)")
+	g.flag(&o.csv.CRLF, "csv-crlf", "end CSV lines with CR LF")
+}
+
+// resolve fills in what the name of the output tells.
+func (o *formatOptions) resolve(a *app, path string) (format.Options, error) {
+	kind, compression := format.FromName(path)
+	if a.given("format") {
+		kind = o.kind
+	}
+	if a.given("compression") {
+		compression = o.compression
+	}
+	if kind == "" {
+		kind = format.NDJSON
+	}
+	if compression == "" {
+		compression = format.None
+	}
+	o.csv.NoHeader = !o.csvHeader
+	options := format.Options{Kind: kind, Compression: compression, Values: o.values, CSV: o.csv}
+	if err := options.Validate(); err != nil {
+		return options, &usageError{err: err}
+	}
+	return options, nil
+}
+
+// outputOptions say where the output goes.
+type outputOptions struct {
+	path        string
+	maxFileSize int64
+	overwrite   bool
+}
+
+func (o *outputOptions) addFlags(fs *flagSet) {
+	o.path = "-"
+	g := group{fs, groupWhere}
+	g.shortText(&o.path, "output", "o", "`path` of a file, a directory, or a template such as out/{table}-{partition}.ndjson.gz; - is stdout")
+	g.value(&sizeValue{target: &o.maxFileSize, min: 1, max: math.MaxInt64}, "max-file-size", "`size` above which a new file is begun")
+	g.flag(&o.overwrite, "overwrite", "replace a file, or the export that a directory holds")
+}
+
+func (o *outputOptions) isStdout() bool { return o.path == "-" || o.path == "" }
+
+func (o *outputOptions) resolve(a *app, p *exportPlan) (output.Options, error) {
+	isStdout := o.isStdout()
+	severalTables := len(p.tables) != 1
+	switch {
+	case isStdout && severalTables:
+		return output.Options{}, usagef("several tables need a directory or a template with {table} as --output")
+	case isStdout && o.maxFileSize > 0:
+		return output.Options{}, usagef("--max-file-size needs files as --output")
+	case isStdout && a.streams.OutIsTerminal && !a.given("output") && isBinary(p.format):
+		e := usagef("%s is binary and stdout is a terminal", binaryName(p.format))
+		e.hint = "give --output FILE, or --output - to write it there all the same"
+		return output.Options{}, e
+	}
+	return output.Options{
+		Path:        o.path,
+		Stdout:      a.streams.Out,
+		Extension:   format.Extension(p.format.Kind, p.format.Compression),
+		MaxFileSize: o.maxFileSize,
+		Overwrite:   o.overwrite,
+	}, nil
+}
+
+func isBinary(o format.Options) bool { return o.Kind == format.Avro || o.Compression != format.None }
+
+func binaryName(o format.Options) string {
+	if o.Kind == format.Avro {
+		return string(o.Kind)
+	}
+	return fmt.Sprintf("%s-compressed %s", o.Compression, o.Kind)
+}

@@ -1,0 +1,154 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"google.golang.org/grpc/codes"
+
+	"spanbulk/internal/fault"
+	"spanbulk/internal/output"
+)
+
+// reportOptions say what is told of a bulk command's course and end.
+type reportOptions struct {
+	progress progressMode
+	summary  string
+}
+
+func (o *reportOptions) addFlags(fs *flagSet) {
+	o.progress = progressAuto
+	g := group{fs, groupGeneral}
+	g.value(&choiceValue[progressMode]{target: &o.progress, choices: []progressMode{progressAuto, progressAlways, progressNever}}, "progress", "`when` to show a progress bar on stderr: auto (when it is a terminal), always, never")
+	g.text(&o.summary, "summary", "`file` for the final counters as one JSON object, written also on failure; - for stderr")
+}
+
+// summary is what a bulk command has done, as --summary writes it. The record
+// counters balance: in = applied + refused + skipped + undecided.
+type summary struct {
+	Command  string `json:"command"`
+	Status   string `json:"status"` // done, refused, failed or interrupted
+	ExitCode int    `json:"exitCode"`
+	Error    string `json:"error,omitempty"`
+	Code     string `json:"code,omitempty"` // Spanner's, of the error
+
+	Database string    `json:"database"`
+	Started  time.Time `json:"started"`
+	Seconds  float64   `json:"seconds"`
+
+	// RecordsIn is how many records were read from where they come from.
+	RecordsIn int64 `json:"recordsIn"`
+	// RecordsApplied is how many of them are where they were to go.
+	RecordsApplied int64 `json:"recordsApplied"`
+	RecordsRefused int64 `json:"recordsRefused"`
+	RecordsSkipped int64 `json:"recordsSkipped"`
+	// RecordsUndecided is how many may or may not be there: the run ended
+	// before that was known.
+	RecordsUndecided int64 `json:"recordsUndecided"`
+	Bytes            int64 `json:"bytes"`
+
+	// Export has what only an export has.
+	Export *exportSummary `json:"export,omitempty"`
+}
+
+type exportSummary struct {
+	SnapshotTimestamp *time.Time `json:"snapshotTimestamp,omitempty"`
+	Partitions        int64      `json:"partitions"`
+	PartitionsDone    int64      `json:"partitionsDone"`
+	StreamRetries     int64      `json:"streamRetries"`
+	Files             int        `json:"files"`
+}
+
+// finish completes s with the outcome err, tells it on stderr, writes the
+// summary file and returns what the command ends with.
+func (a *app) finish(ctx context.Context, o *reportOptions, s *summary, err error) error {
+	if err != nil && ctx.Err() != nil {
+		// Whatever broke off says "canceled"; the cause says why.
+		err = errors.Join(context.Cause(ctx), err)
+	}
+	s.ExitCode = a.exitCode(ctx, err)
+	s.Seconds = a.now().Sub(s.Started).Seconds()
+	s.Status = status(s.ExitCode)
+	s.Error, s.Code = a.errorForSummary(ctx, s.ExitCode, err)
+	// Of a run that failed before it did anything, the error is all there is to say.
+	if !a.global.quiet && !isReaderGone(err) && (err == nil || s.RecordsIn > 0) {
+		a.tell(s)
+	}
+	if werr := a.writeSummary(o.summary, s); werr != nil {
+		return errors.Join(err, werr)
+	}
+	return err
+}
+
+func (a *app) errorForSummary(ctx context.Context, exitCode int, err error) (text, code string) {
+	switch {
+	case err == nil:
+		return "", ""
+	case isReaderGone(err):
+		return output.ErrReaderGone.Error(), fault.CodeName(codes.Canceled)
+	case exitCode > exitSignalBase:
+		return context.Cause(ctx).Error(), fault.CodeName(codes.Canceled)
+	default:
+		return fault.Text(err, a.showValues()), fault.CodeName(fault.Code(err))
+	}
+}
+
+func status(code int) string {
+	switch {
+	case code == exitDone:
+		return "done"
+	case code == exitRefused:
+		return "refused"
+	case code > exitSignalBase:
+		return "interrupted"
+	default:
+		return "failed"
+	}
+}
+
+// tell writes the summary for people.
+func (a *app) tell(s *summary) {
+	elapsed := time.Duration(s.Seconds * float64(time.Second))
+	if a.global.logFormat == logJSON {
+		a.log.Info("summary", "status", s.Status, "recordsIn", s.RecordsIn, "recordsApplied", s.RecordsApplied,
+			"recordsRefused", s.RecordsRefused, "recordsSkipped", s.RecordsSkipped, "recordsUndecided", s.RecordsUndecided,
+			"bytes", s.Bytes, "seconds", s.Seconds)
+		return
+	}
+	line := fmt.Sprintf("%s %s: %s records, %s in %s (%s records/s)", s.Command, s.Status,
+		humanize.Comma(s.RecordsApplied), humanize.IBytes(uint64(s.Bytes)), elapsed.Round(10*time.Millisecond), humanize.Comma(rate(s.RecordsApplied, elapsed)))
+	for _, other := range []struct {
+		n    int64
+		what string
+	}{{s.RecordsRefused, "refused"}, {s.RecordsSkipped, "skipped"}, {s.RecordsUndecided, "undecided"}} {
+		if other.n > 0 {
+			line += fmt.Sprintf(", %s %s", humanize.Comma(other.n), other.what)
+		}
+	}
+	fmt.Fprintf(a.console, "spanbulk: %s\n", line)
+}
+
+func (a *app) writeSummary(path string, s *summary) error {
+	if path == "" {
+		return nil
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("encode summary: %w", err)
+	}
+	raw = append(raw, '\n')
+	if path == "-" {
+		_, err = a.console.Write(raw)
+	} else {
+		err = os.WriteFile(path, raw, 0o666)
+	}
+	if err != nil {
+		return fmt.Errorf("write summary %s: %w", path, configReason(err))
+	}
+	return nil
+}
