@@ -185,6 +185,21 @@ func appendJSONValue(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
 	}
 }
 
+// AppendJSONString appends s as a JSON string, with nothing escaped that need
+// not be. It refuses what is not UTF-8.
+func AppendJSONString(dst, s []byte) ([]byte, error) { return appendJSONString(dst, s) }
+
+// AppendJSONFloat appends f as the shortest JSON number that reads back as f,
+// or as a string if it is not finite.
+func AppendJSONFloat(dst []byte, f float64) []byte {
+	if name, named := floatName(f); named {
+		dst = append(dst, '"')
+		dst = append(dst, name...)
+		return append(dst, '"')
+	}
+	return appendFloat(dst, f, 64)
+}
+
 // appendOneLine appends JSON text that must not break a line of NDJSON. A raw
 // newline in valid JSON is blank space between tokens, as a space is. Spanner
 // sends none.
