@@ -312,9 +312,9 @@ func TestQueryFailures(t *testing.T) {
 		want   string
 	}{
 		"refused":         {answer{nil, status.Error(codes.InvalidArgument, "Table not found: t")}, "Table not found: t"},
-		"half a row":      {answer{[]*spannerpb.PartialResultSet{{Metadata: columns("a", "b"), Values: text("1")}}, nil}, "in the middle of a row"},
-		"chunk of a bool": {answer{[]*spannerpb.PartialResultSet{{Metadata: columns("a"), Values: []*structpb.Value{structpb.NewBoolValue(true)}, ChunkedValue: true}, {Values: text("x")}}, nil}, "cannot be chunked"},
-		"no metadata":     {answer{[]*spannerpb.PartialResultSet{{Values: text("x")}}, nil}, "before the names"},
+		"half a row":      {answer{[]*spannerpb.PartialResultSet{{Metadata: columns("a", "b"), Values: text("1")}}, nil}, "inside a row"},
+		"chunk of a bool": {answer{[]*spannerpb.PartialResultSet{{Metadata: columns("a"), Values: []*structpb.Value{structpb.NewBoolValue(true)}, ChunkedValue: true}, {Values: text("x")}}, nil}, "neither a string nor a list"},
+		"no metadata":     {answer{[]*spannerpb.PartialResultSet{{Values: text("x")}}, nil}, "no metadata"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
