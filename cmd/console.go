@@ -31,10 +31,3 @@ func (c *console) draw(f func(w io.Writer)) {
 	defer c.mu.Unlock()
 	f(c.w)
 }
-
-// setClear says how to take off the bar that is showing.
-func (c *console) setClear(clear func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.clear = clear
-}

@@ -142,7 +142,7 @@ func parseBound(text string) (*spannerpb.TransactionOptions_ReadOnly, error) {
 		}
 		bound = withStaleness(d)
 	case "max-staleness", "min-read-timestamp":
-		err = errors.New("Spanner takes it for single-use reads only, and an export is many reads of one snapshot")
+		err = errors.New("only single-use reads may have this bound, and an export is many reads of one snapshot")
 	default:
 		err = errors.New("not one of strong, read-timestamp=TIME, exact-staleness=DURATION")
 	}
@@ -203,6 +203,7 @@ type formatOptions struct {
 	values      format.ValueOptions
 	csv         format.CSVOptions
 	csvHeader   bool
+	avro        format.AvroOptions
 }
 
 // kindWord lets --format take the other usual name of NDJSON.
@@ -218,6 +219,7 @@ func (v kindWord) Set(text string) error {
 func (o *formatOptions) addFlags(fs *flagSet) {
 	o.csvHeader = true
 	o.values = format.ValueOptions{Int64: "number", Numeric: "string", JSON: "value"}
+	o.avro = format.AvroOptions{Timestamp: "string", Date: "string"}
 	o.csv = format.CSVOptions{Delimiter: ",", Quote: `"`}
 	g := group{fs, groupFormat}
 	g.value(kindWord{&choiceValue[format.Kind]{target: &o.kind, choices: []format.Kind{format.NDJSON, format.CSV, format.Avro}}}, "format", "`format` of the output: ndjson, csv, avro (default by the output's name, else ndjson)")
@@ -230,6 +232,10 @@ func (o *formatOptions) addFlags(fs *flagSet) {
 	g.text(&o.csv.Quote, "csv-quote", "`character` around CSV fields")
 	g.text(&o.csv.Null, "csv-null", "`text` that stands for NULL in CSV (default an empty field without quotes)")
 	g.flag(&o.csv.CRLF, "csv-crlf", "end CSV lines with CR LF")
+	codecs := []format.AvroCodec{format.AvroNull, format.AvroDeflate, format.AvroSnappy, format.AvroZstandard}
+	g.value(&choiceValue[format.AvroCodec]{target: &o.avro.Codec, choices: codecs}, "avro-codec", "`codec` of the blocks of an Avro file: null, deflate, snappy, zstandard (default by --compression)")
+	g.value(&choiceValue[string]{target: &o.avro.Timestamp, choices: []string{"string", "micros", "nanos"}}, "avro-timestamp", "how Avro has a TIMESTAMP: `string`, or a long of micros or nanos")
+	g.value(&choiceValue[string]{target: &o.avro.Date, choices: []string{"string", "days"}}, "avro-date", "how Avro has a DATE: `string`, or an int of days")
 }
 
 // resolve fills in what the name of the output tells.
@@ -248,7 +254,7 @@ func (o *formatOptions) resolve(a *app, path string) (format.Options, error) {
 		compression = format.None
 	}
 	o.csv.NoHeader = !o.csvHeader
-	options := format.Options{Kind: kind, Compression: compression, Values: o.values, CSV: o.csv}
+	options := format.Options{Kind: kind, Compression: compression, Values: o.values, CSV: o.csv, Avro: o.avro}
 	if err := options.Validate(); err != nil {
 		return options, &usageError{err: err}
 	}

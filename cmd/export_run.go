@@ -98,7 +98,9 @@ func (x *exporter) addTable(ctx context.Context, snapshot reader.Snapshot, t *sc
 	if err != nil {
 		return err
 	}
-	f, err := format.New(source.Fields, x.plan.format)
+	options := x.plan.format
+	options.Avro.Table = avroTable(t, source.Fields)
+	f, err := format.New(source.Fields, options)
 	if err != nil {
 		return fmt.Errorf("export table %s: %w", t.Name, err)
 	}
@@ -270,6 +272,25 @@ func (x *exporter) describeTable(t exportTable) output.Table {
 			order = "DESC"
 		}
 		described.PrimaryKey = append(described.PrimaryKey, output.KeyPart{Column: k.Column, Order: order})
+	}
+	return described
+}
+
+// avroTable tells the Avro schema what Google's own import wants to know of t.
+func avroTable(t *schema.Table, fields []*spannerpb.StructType_Field) format.AvroTable {
+	described := format.AvroTable{
+		Name: t.Name.String(), PostgreSQL: t.Dialect == schema.PostgreSQL,
+		Parent: t.Parent.String(), OnDeleteCascade: t.OnDeleteCascade,
+	}
+	for _, k := range t.PrimaryKey {
+		described.PrimaryKey = append(described.PrimaryKey, format.AvroKeyPart{Column: k.Column, Descending: k.Descending})
+	}
+	for _, f := range fields {
+		c, _ := t.Column(f.GetName())
+		described.Columns = append(described.Columns, format.AvroTableColumn{
+			SQLType: c.SpannerType, NotNull: c.NotNull,
+			GenerationExpression: c.Generation, Stored: c.Stored, DefaultExpression: c.Default,
+		})
 	}
 	return described
 }

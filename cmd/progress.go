@@ -84,30 +84,37 @@ func (a *app) wantsBar(mode progressMode) bool {
 	return mode == progressAlways || a.streams.ErrIsTerminal && term != "dumb"
 }
 
-// newBar returns the function that draws a bar of the parts that are done.
+// newBar returns the function that draws a bar of the parts that are done. There
+// is none before their number is known: the library draws a spinner from a
+// goroutine of its own, which would write between our lines.
 func (a *app) newBar() func(progressState, time.Duration) {
-	bar := progressbar.NewOptions64(-1,
-		progressbar.OptionSetWriter(a.console.w),
+	var bar *progressbar.ProgressBar
+	return func(s progressState, elapsed time.Duration) {
+		if s.total == 0 {
+			return
+		}
+		a.console.draw(func(w io.Writer) {
+			if bar == nil {
+				bar = newProgressBar(w, s.total)
+				a.console.clear = func() { _ = bar.Clear() }
+			}
+			bar.Describe(describe(s, elapsed))
+			// Never full, or the bar would end by itself: what is read may
+			// still have to be written.
+			_ = bar.Set64(min(s.done, s.total-1))
+		})
+	}
+}
+
+func newProgressBar(w io.Writer, total int64) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(w),
 		progressbar.OptionSetWidth(24),
 		progressbar.OptionSetElapsedTime(true),
 		progressbar.OptionSetPredictTime(false),
 		progressbar.OptionShowDescriptionAtLineEnd(),
 		progressbar.OptionSetRenderBlankState(false),
 	)
-	known := false
-	return func(s progressState, elapsed time.Duration) {
-		a.console.draw(func(io.Writer) {
-			if s.total > 0 && !known {
-				known = true
-				bar.ChangeMax64(s.total)
-			}
-			bar.Describe(describe(s, elapsed))
-			// One more than done, so that the bar never finishes by itself:
-			// what is read may still have to be written.
-			_ = bar.Set64(min(s.done, max(s.total-1, 0)))
-			a.console.clear = func() { _ = bar.Clear() }
-		})
-	}
 }
 
 func describe(s progressState, elapsed time.Duration) string {

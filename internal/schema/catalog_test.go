@@ -76,12 +76,12 @@ func googleSQL(t *testing.T) *informationSchema {
 		},
 		// Out of order, as without ORDER BY they may come.
 		"COLUMNS .Albums": {
-			"Title|3|STRING(MAX)|YES|NEVER|false|'none'|NO",
-			"SingerId|1|INT64|NO|NEVER|false|~|NO",
-			"AlbumId|2|INT64|NO|NEVER|false|~|YES",
-			"Tokens|5|TOKENLIST|YES|ALWAYS|TRUE|~|NO",
-			"Updated|4|TIMESTAMP|YES|NEVER|false|~|NO",
-			"Odd|6|QUATERNION|YES|NEVER|false|~|NO",
+			"Title|3|STRING(MAX)|YES|NEVER|false|'none'|NO|~|~",
+			"SingerId|1|INT64|NO|NEVER|false|~|NO|~|~",
+			"AlbumId|2|INT64|NO|NEVER|false|~|YES|~|~",
+			"Tokens|5|TOKENLIST|YES|ALWAYS|TRUE|~|NO|TOKENIZE_FULLTEXT(Title)|YES",
+			"Updated|4|TIMESTAMP|YES|NEVER|false|~|NO|~|~",
+			"Odd|6|QUATERNION|YES|NEVER|false|~|NO|~|~",
 		},
 		"COLUMN_OPTIONS .Albums": {"Updated|allow_commit_timestamp|TRUE"},
 		"INDEXES .Albums": {
@@ -120,9 +120,9 @@ func TestTableGoogleSQL(t *testing.T) {
 		Columns: []schema.Column{
 			{Name: "SingerId", Type: typeOf(spannerpb.TypeCode_INT64), SpannerType: "INT64", NotNull: true},
 			{Name: "AlbumId", Type: typeOf(spannerpb.TypeCode_INT64), SpannerType: "INT64", NotNull: true, HasDefault: true},
-			{Name: "Title", Type: typeOf(spannerpb.TypeCode_STRING), SpannerType: "STRING(MAX)", HasDefault: true},
+			{Name: "Title", Type: typeOf(spannerpb.TypeCode_STRING), SpannerType: "STRING(MAX)", HasDefault: true, Default: "'none'"},
 			{Name: "Updated", Type: typeOf(spannerpb.TypeCode_TIMESTAMP), SpannerType: "TIMESTAMP", CommitTimestamp: true},
-			{Name: "Tokens", Type: &spannerpb.Type{}, SpannerType: "TOKENLIST", Generated: true, Hidden: true},
+			{Name: "Tokens", Type: &spannerpb.Type{}, SpannerType: "TOKENLIST", Generated: true, Generation: "TOKENIZE_FULLTEXT(Title)", Stored: true, Hidden: true},
 			{Name: "Odd", SpannerType: "QUATERNION"},
 		},
 		PrimaryKey: []schema.KeyPart{{Column: "SingerId"}, {Column: "AlbumId", Descending: true}},
@@ -209,7 +209,7 @@ func TestPostgreSQL(t *testing.T) {
 	q := &informationSchema{t: t, views: map[string][]string{
 		"DATABASE_OPTIONS":             {"POSTGRESQL"},
 		"TABLES":                       {"pg_catalog|pg_class|VIEW|~|~", "public|orders|BASE TABLE|~|~", "public|Orders|BASE TABLE|~|~"},
-		"COLUMNS public.orders":        {"id|1|bigint|NO|NEVER|NO|~|NO", "at|2|spanner.commit_timestamp|YES|NEVER|NO|~|NO"},
+		"COLUMNS public.orders":        {"id|1|bigint|NO|NEVER|NO|~|NO|~|~", "at|2|spanner.commit_timestamp|YES|NEVER|NO|~|NO|~|~"},
 		"INDEXES public.orders":        {"PRIMARY_KEY|PRIMARY_KEY|YES|NO|~|NO"},
 		"INDEX_COLUMNS public.orders":  {"PRIMARY_KEY|id|1|ASC"},
 		"COLUMN_OPTIONS public.orders": {},

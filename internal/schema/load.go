@@ -146,7 +146,8 @@ func (c *Catalog) ofTable(t *Table) (where string, params map[string]string) {
 }
 
 func (c *Catalog) loadColumns(ctx context.Context, t *Table) error {
-	columns := []string{"COLUMN_NAME", "ORDINAL_POSITION", "SPANNER_TYPE", "IS_NULLABLE", "IS_GENERATED", "IS_HIDDEN", "COLUMN_DEFAULT", "IS_IDENTITY"}
+	columns := []string{"COLUMN_NAME", "ORDINAL_POSITION", "SPANNER_TYPE", "IS_NULLABLE", "IS_GENERATED", "IS_HIDDEN", "COLUMN_DEFAULT", "IS_IDENTITY",
+		"GENERATION_EXPRESSION", "IS_STORED"}
 	var positions []int64
 	where, params := c.ofTable(t)
 	err := c.query(ctx, columns, "COLUMNS", where, params, func(r row) error {
@@ -173,6 +174,9 @@ func (c *Catalog) column(r row) Column {
 		Generated:   r.boolean(4),
 		Hidden:      r.boolean(5),
 		HasDefault:  !r.isNull(6) || r.boolean(7),
+		Default:     r.text(6),
+		Generation:  r.text(8),
+		Stored:      r.boolean(9),
 		// PostgreSQL has a type of its own for it instead of an option.
 		CommitTimestamp: r.text(2) == "spanner.commit_timestamp",
 	}

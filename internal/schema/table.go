@@ -40,11 +40,18 @@ type Column struct {
 	NotNull     bool
 	// Generated columns are computed by Spanner and cannot be written.
 	Generated bool
+	// Generation is the expression of a generated column, without parentheses.
+	Generation string
+	// Stored says that a generated column is stored rather than computed anew
+	// on every read.
+	Stored bool
 	// Hidden columns are left out of SELECT *.
 	Hidden bool
 	// HasDefault says that Spanner fills the column when it is not written:
 	// a DEFAULT, or an identity column.
 	HasDefault bool
+	// Default is the expression of a DEFAULT; identity columns have none.
+	Default string
 	// CommitTimestamp says that the column takes spanner.commit_timestamp().
 	CommitTimestamp bool
 }
