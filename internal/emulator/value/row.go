@@ -82,6 +82,15 @@ func (r Row) Cell(i int) []byte {
 	return []byte(nullWire)
 }
 
+// Len is the number of cells.
+func (r Row) Len() int {
+	n := 0
+	for ; len(r) > 0; n++ {
+		_, r = r.cut()
+	}
+	return n
+}
+
 // Split appends the bytes of all cells to dst, aliasing the row.
 func (r Row) Split(dst [][]byte) [][]byte {
 	for len(r) > 0 {

@@ -1,0 +1,197 @@
+package emulator
+
+import (
+	"context"
+	"path"
+	"sync"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// Fault is something that goes wrong with one call.
+type Fault struct {
+	// Code and Message are the status the call ends with; a Code of OK delays
+	// the call without failing it.
+	Code    codes.Code
+	Message string
+	// RetryDelay, if not nil, is attached as google.rpc.RetryInfo.
+	RetryDelay *time.Duration
+	// AfterMessages lets a stream send so many messages before it breaks.
+	AfterMessages int
+	// AfterWork lets the call do all its work; only its answer, or the end of
+	// its stream, is lost.
+	AfterWork bool
+	// Stall holds the call, or the stream after AfterMessages, for so long.
+	Stall time.Duration
+	// MessageDelay holds every message of a stream for so long.
+	MessageDelay time.Duration
+}
+
+// Rule gives a fault to some calls of one method.
+type Rule struct {
+	// Method is the RPC's name without its service, "StreamingRead"; "" is
+	// every method.
+	Method string
+	// From is the number of the first call that has the fault, from 1; 0 is 1.
+	From int
+	// Every gives it to every n-th call from then on; 0 is that one call alone.
+	Every int
+	Fault Fault
+}
+
+func (r Rule) applies(method string, call int) bool {
+	from := max(r.From, 1)
+	if r.Method != "" && r.Method != method || call < from {
+		return false
+	}
+	return call == from || r.Every > 0 && (call-from)%r.Every == 0
+}
+
+// Faults decides what goes wrong. It can be changed while calls are running.
+type Faults struct {
+	mu    sync.Mutex
+	hook  func(method string, call int) *Fault
+	calls map[string]int
+}
+
+// Set replaces all faults by rules, the first that applies counting, and
+// counts calls from 1 again.
+func (f *Faults) Set(rules ...Rule) {
+	f.SetFunc(func(method string, call int) *Fault {
+		for _, r := range rules {
+			if r.applies(method, call) {
+				return &r.Fault
+			}
+		}
+		return nil
+	})
+}
+
+// SetFunc replaces all faults by a function that is asked at every call, and
+// counts calls from 1 again. call counts those of the method. The function may
+// be called by several goroutines at once.
+func (f *Faults) SetFunc(hook func(method string, call int) *Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hook, f.calls = hook, make(map[string]int)
+}
+
+// Clear takes all faults away and counts calls from 1 again.
+func (f *Faults) Clear() { f.SetFunc(nil) }
+
+// Calls is how many calls of a method there were since faults were last set.
+func (f *Faults) Calls(method string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[method]
+}
+
+func (f *Faults) next(fullMethod string) *Fault {
+	method := path.Base(fullMethod)
+	f.mu.Lock()
+	f.calls[method]++
+	call, hook := f.calls[method], f.hook
+	f.mu.Unlock()
+	if hook == nil {
+		return nil
+	}
+	return hook(method, call)
+}
+
+func (f *Fault) err() error {
+	if f.Code == codes.OK {
+		return nil
+	}
+	st := status.New(f.Code, f.Message)
+	if f.RetryDelay != nil {
+		if d, err := st.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(*f.RetryDelay)}); err == nil {
+			st = d
+		}
+	}
+	return st.Err()
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+}
+
+func (f *Faults) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	fault := f.next(info.FullMethod)
+	if fault == nil {
+		return handler(ctx, req)
+	}
+	if err := pause(ctx, fault.Stall); err != nil {
+		return nil, err
+	}
+	if !fault.AfterWork && fault.Code != codes.OK {
+		return nil, fault.err()
+	}
+	resp, err := handler(ctx, req)
+	if err == nil && fault.Code != codes.OK {
+		return nil, fault.err()
+	}
+	return resp, err
+}
+
+func (f *Faults) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	fault := f.next(info.FullMethod)
+	if fault == nil {
+		return handler(srv, stream)
+	}
+	s := &faultyStream{ServerStream: stream, fault: fault}
+	if fault.AfterMessages == 0 && !fault.AfterWork {
+		if err := s.strike(); err != nil {
+			return err
+		}
+	}
+	if err := handler(srv, s); err != nil {
+		return err
+	}
+	return fault.err()
+}
+
+// faultyStream breaks after some messages.
+type faultyStream struct {
+	grpc.ServerStream
+	fault *Fault
+	sent  int
+}
+
+func (s *faultyStream) strike() error {
+	if err := pause(s.Context(), s.fault.Stall); err != nil {
+		return err
+	}
+	return s.fault.err()
+}
+
+// SendMsg sends, or fails as planned.
+func (s *faultyStream) SendMsg(m any) error {
+	if err := pause(s.Context(), s.fault.MessageDelay); err != nil {
+		return err
+	}
+	if !s.fault.AfterWork && s.sent == s.fault.AfterMessages && s.sent > 0 {
+		if err := s.strike(); err != nil {
+			return err
+		}
+	}
+	s.sent++
+	if s.fault.AfterWork && s.sent > s.fault.AfterMessages && s.fault.Code != codes.OK {
+		return nil // lost
+	}
+	return s.ServerStream.SendMsg(m)
+}
