@@ -11,6 +11,7 @@ import (
 	"spanbulk/internal/output"
 	"spanbulk/internal/reader"
 	"spanbulk/internal/schema"
+	"spanbulk/internal/transform"
 )
 
 const exportLong = `Export reads tables at one snapshot and writes their rows to stdout, a file or a
@@ -83,6 +84,7 @@ type exportPlan struct {
 	progress *reader.Progress
 	tables   []schema.Name // empty means all
 	format   format.Options
+	program  *transform.Program // of --jq; nil if there is none
 	output   output.Options
 }
 
@@ -97,6 +99,9 @@ func (o *exportOptions) validate(a *app) (*exportPlan, error) {
 		return nil, err
 	}
 	if p.format, err = o.format.resolve(a, o.output.path); err != nil {
+		return nil, err
+	}
+	if p.program, err = o.format.program(p.format.Kind); err != nil {
 		return nil, err
 	}
 	if p.output, err = o.output.resolve(a, p); err != nil {
@@ -155,10 +160,15 @@ func (a *app) runExport(ctx context.Context, p *exportPlan) error {
 func (p *exportPlan) count(s *summary, err error) {
 	s.Bytes = p.progress.Bytes.Load()
 	s.RecordsIn = p.progress.Rows.Load()
+	if p.program != nil {
+		// The program is ahead of the counter, which moves by the chunk.
+		s.RecordsSkipped = min(p.program.Skipped(), s.RecordsIn)
+	}
+	written := s.RecordsIn - s.RecordsSkipped
 	if err != nil && !p.options.output.isStdout() {
-		s.RecordsUndecided = s.RecordsIn
+		s.RecordsUndecided = written
 	} else {
-		s.RecordsApplied = s.RecordsIn
+		s.RecordsApplied = written
 	}
 	s.Export.Partitions = p.progress.Partitions.Load()
 	s.Export.PartitionsDone = p.progress.PartitionsDone.Load()

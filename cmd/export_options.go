@@ -15,6 +15,7 @@ import (
 	"spanbulk/internal/output"
 	"spanbulk/internal/reader"
 	"spanbulk/internal/schema"
+	"spanbulk/internal/transform"
 )
 
 // sourceOptions say what is read.
@@ -204,6 +205,7 @@ type formatOptions struct {
 	csv         format.CSVOptions
 	csvHeader   bool
 	avro        format.AvroOptions
+	jq          string
 }
 
 // kindWord lets --format take the other usual name of NDJSON.
@@ -232,6 +234,7 @@ func (o *formatOptions) addFlags(fs *flagSet) {
 	g.text(&o.csv.Quote, "csv-quote", "`character` around CSV fields")
 	g.text(&o.csv.Null, "csv-null", "`text` that stands for NULL in CSV (default an empty field without quotes)")
 	g.flag(&o.csv.CRLF, "csv-crlf", "end CSV lines with CR LF")
+	g.text(&o.jq, "jq", "jq `program` run on each record: none out skips it, several out are several records")
 	codecs := []format.AvroCodec{format.AvroNull, format.AvroDeflate, format.AvroSnappy, format.AvroZstandard}
 	g.value(&choiceValue[format.AvroCodec]{target: &o.avro.Codec, choices: codecs}, "avro-codec", "`codec` of the blocks of an Avro file: null, deflate, snappy, zstandard (default by --compression)")
 	g.value(&choiceValue[string]{target: &o.avro.Timestamp, choices: []string{"string", "micros", "nanos"}}, "avro-timestamp", "how Avro has a TIMESTAMP: `string`, or a long of micros or nanos")
@@ -259,6 +262,21 @@ func (o *formatOptions) resolve(a *app, path string) (format.Options, error) {
 		return options, &usageError{err: err}
 	}
 	return options, nil
+}
+
+// program compiles --jq, nil if there is none.
+func (o *formatOptions) program(kind format.Kind) (*transform.Program, error) {
+	if o.jq == "" {
+		return nil, nil
+	}
+	if kind != format.NDJSON {
+		return nil, usagef("--jq makes JSON of each record, which --format %s cannot hold", kind)
+	}
+	program, err := transform.Compile(o.jq)
+	if err != nil {
+		return nil, usagef("--jq: %w", err)
+	}
+	return program, nil
 }
 
 // outputOptions say where the output goes.

@@ -16,6 +16,7 @@ import (
 	"spanbulk/internal/output"
 	"spanbulk/internal/reader"
 	"spanbulk/internal/schema"
+	"spanbulk/internal/transform"
 )
 
 // exportTable is one table on its way to its files.
@@ -98,14 +99,32 @@ func (x *exporter) addTable(ctx context.Context, snapshot reader.Snapshot, t *sc
 	if err != nil {
 		return err
 	}
-	options := x.plan.format
-	options.Avro.Table = avroTable(t, source.Fields)
-	f, err := format.New(source.Fields, options)
+	f, err := x.format(ctx, t, source.Fields)
 	if err != nil {
 		return fmt.Errorf("export table %s: %w", t.Name, err)
 	}
 	x.tables = append(x.tables, exportTable{table: t, source: source, format: f})
 	return nil
+}
+
+// format makes the format of a table's files. A jq program works on the plain
+// lines, before they are compressed.
+func (x *exporter) format(ctx context.Context, t *schema.Table, fields []*spannerpb.StructType_Field) (format.Format, error) {
+	options := x.plan.format
+	options.Avro.Table = avroTable(t, fields)
+	if x.plan.program == nil {
+		return format.New(fields, options)
+	}
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.GetName()
+	}
+	options.Compression = format.None
+	plain, err := format.New(fields, options)
+	if err != nil {
+		return nil, err
+	}
+	return format.Compress(x.plan.program.Format(ctx, plain, names), x.plan.format.Compression)
 }
 
 // columns returns the columns to read: those that --columns names, else all
@@ -254,7 +273,16 @@ func (x *exporter) run(ctx context.Context, plan *reader.Plan, set *output.Set) 
 		}
 	})
 	defer display.stop(x.app)
-	return x.reader.Run(ctx, plan, &exportOutput{tables: x.tables, set: set})
+	return jqFault(x.reader.Run(ctx, plan, &exportOutput{tables: x.tables, set: set}))
+}
+
+// jqFault keeps apart what a jq program says of the record it failed on.
+func jqFault(err error) error {
+	e, ok := errors.AsType[*transform.Error](err)
+	if !ok {
+		return err
+	}
+	return &fault.Error{Code: codes.InvalidArgument, Op: "run --jq", Reason: e.Error(), Detail: e.Cause.Error(), Err: err}
 }
 
 func (x *exporter) describeTable(t exportTable) output.Table {

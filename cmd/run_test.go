@@ -65,7 +65,7 @@ func TestReport(t *testing.T) {
 		"terminated":              {err: errors.New("context canceled"), cause: &signalError{syscall.SIGTERM}, code: 143, stderr: "spanbulk: terminated\n"},
 		"done in spite of Ctrl-C": {cause: interrupted, code: 0},
 		"nobody reads stdout":     {err: fmt.Errorf("write: %w", output.ErrReaderGone), code: 141},
-		"values hidden":           {err: hidden, code: 1, stderr: "spanbulk: write table T: Spanner's message is hidden as it can hold record values (--show-values=true shows it); look\n"},
+		"values hidden":           {err: hidden, code: 1, stderr: "spanbulk: write table T: the message is hidden as it can hold record values (--show-values=true shows it); look\n"},
 		"values at the terminal":  {err: hidden, terminal: true, code: 1, stderr: "spanbulk: write table T: Row [alice] exists; look\n"},
 	}
 	for name, tt := range tests {

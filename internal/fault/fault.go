@@ -18,7 +18,8 @@ type Error struct {
 	Object string
 	// Reason says why it failed. It never holds values of records.
 	Reason string
-	// Detail is Spanner's own text where that can hold record values or keys.
+	// Detail is text of Spanner's, or of a jq program, that can hold record
+	// values or keys.
 	// Only Text(true) shows it.
 	Detail string
 	// Hint says what the user can do next: "did you mean Singers?".
@@ -29,7 +30,7 @@ type Error struct {
 
 // hiddenDetail stands where Detail would, so that the reader knows there is
 // more to see and how to see it.
-const hiddenDetail = "Spanner's message is hidden as it can hold record values (--show-values=true shows it)"
+const hiddenDetail = "the message is hidden as it can hold record values (--show-values=true shows it)"
 
 // Error returns the safe text on one line: no values of records.
 func (e *Error) Error() string { return e.Text(false) }

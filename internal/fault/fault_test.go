@@ -35,14 +35,14 @@ func TestReadingAndWriting(t *testing.T) {
 			turn: fault.Reading,
 			err:  status.Error(codes.OutOfRange, "Bad int64 value: 12a"),
 			code: codes.OutOfRange,
-			safe: "plan query: OUT_OF_RANGE: Spanner's message is hidden as it can hold record values (--show-values=true shows it)", withValues: "plan query: OUT_OF_RANGE: Bad int64 value: 12a",
+			safe: "plan query: OUT_OF_RANGE: the message is hidden as it can hold record values (--show-values=true shows it)", withValues: "plan query: OUT_OF_RANGE: Bad int64 value: 12a",
 		},
 		{
 			name: "a key in a write's message is hidden",
 			turn: fault.Writing,
 			err:  status.Error(codes.AlreadyExists, secret),
 			code: codes.AlreadyExists,
-			safe: "plan query: ALREADY_EXISTS: Spanner's message is hidden as it can hold record values (--show-values=true shows it)", withValues: "plan query: ALREADY_EXISTS: " + secret,
+			safe: "plan query: ALREADY_EXISTS: the message is hidden as it can hold record values (--show-values=true shows it)", withValues: "plan query: ALREADY_EXISTS: " + secret,
 		},
 		{
 			name: "gRPC's wrapping comes off",
