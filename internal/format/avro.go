@@ -72,7 +72,10 @@ func NewAvro(columns []*spannerpb.StructType_Field, o AvroOptions) (Format, erro
 	if o.Sync == ([16]byte{}) {
 		rand.Read(o.Sync[:]) // never fails
 	}
-	a := &avro{codec: o.Codec, sync: o.Sync}
+	a := &avro{sync: o.Sync}
+	if o.Codec != AvroNull {
+		a.press = &compressors{make: func() (compressor, error) { return newBlockCompressor(o.Codec) }}
+	}
 	for i, f := range columns {
 		encode, err := o.encoder(f.GetType())
 		if err != nil {
@@ -84,15 +87,12 @@ func NewAvro(columns []*spannerpb.StructType_Field, o AvroOptions) (Format, erro
 	if err != nil {
 		return nil, err
 	}
-	if _, err := newBlockCompressor(o.Codec); err != nil {
-		return nil, err
-	}
 	a.header = appendOCFHeader(nil, schema, o.Codec, o.Sync)
 	return a, nil
 }
 
 type avro struct {
-	codec   AvroCodec
+	press   *compressors // nil for the null codec
 	sync    [16]byte
 	header  []byte
 	columns []avroColumn
@@ -106,10 +106,7 @@ type avroColumn struct {
 
 func (a *avro) Header() []byte { return a.header }
 
-func (a *avro) NewEncoder() Encoder {
-	press, err := newBlockCompressor(a.codec)
-	return &avroEncoder{avro: a, press: press, err: err}
-}
+func (a *avro) NewEncoder() Encoder { return &avroEncoder{avro: a} }
 
 // appendOCFHeader appends what an Avro object container file begins with.
 func appendOCFHeader(dst, schema []byte, codec AvroCodec, sync [16]byte) []byte {
@@ -125,9 +122,7 @@ func appendOCFHeader(dst, schema []byte, codec AvroCodec, sync [16]byte) []byte 
 
 type avroEncoder struct {
 	*avro
-	press   compressor // nil for the null codec
-	err     error      // why there is no press
-	scratch []byte     // a compressed block, whose size comes before it
+	scratch []byte // a compressed block, whose size comes before it
 }
 
 func (e *avroEncoder) AppendRow(dst []byte, row []wire.Value) ([]byte, error) {
@@ -157,13 +152,13 @@ func (e *avroEncoder) AppendRow(dst []byte, row []wire.Value) ([]byte, error) {
 
 // Seal makes one block.
 func (e *avroEncoder) Seal(dst, rows []byte, count int) ([]byte, error) {
-	if e.err != nil || count == 0 {
-		return dst, e.err
+	if count == 0 {
+		return dst, nil
 	}
 	block := rows
 	if e.press != nil {
 		var err error
-		if e.scratch, err = e.press(e.scratch[:0], rows); err != nil {
+		if e.scratch, err = e.press.compress(e.scratch[:0], rows); err != nil {
 			return dst, err
 		}
 		block = e.scratch

@@ -15,35 +15,30 @@ func Compress(f Format, c Compression) (Format, error) {
 	if c == "" || c == None {
 		return f, nil
 	}
-	z := &compressed{inner: f, compression: c}
-	if len(f.Header()) == 0 {
-		return z, nil
+	z := &compressed{inner: f}
+	z.make = func() (compressor, error) { return newCompressor(c) }
+	if len(f.Header()) > 0 {
+		var err error
+		if z.header, err = z.compress(nil, f.Header()); err != nil {
+			return nil, err
+		}
 	}
-	press, err := newCompressor(c)
-	if err != nil {
-		return nil, err
-	}
-	z.header, err = press(nil, f.Header())
-	return z, err
+	return z, nil
 }
 
 type compressed struct {
-	inner       Format
-	compression Compression
-	header      []byte
+	compressors
+	inner  Format
+	header []byte
 }
 
 func (z *compressed) Header() []byte { return z.header }
 
-func (z *compressed) NewEncoder() Encoder {
-	press, err := newCompressor(z.compression)
-	return &compressEncoder{z.inner.NewEncoder(), press, err}
-}
+func (z *compressed) NewEncoder() Encoder { return &compressEncoder{z.inner.NewEncoder(), z} }
 
 type compressEncoder struct {
-	inner Encoder
-	press compressor
-	err   error // why there is no press
+	inner  Encoder
+	format *compressed
 }
 
 func (e *compressEncoder) AppendRow(dst []byte, row []wire.Value) ([]byte, error) {
@@ -53,12 +48,12 @@ func (e *compressEncoder) AppendRow(dst []byte, row []wire.Value) ([]byte, error
 func (e *compressEncoder) TakeRecords(rows int) int { return Records(e.inner, rows) }
 
 func (e *compressEncoder) Seal(dst, rows []byte, count int) ([]byte, error) {
-	if e.err != nil || len(rows) == 0 {
-		return dst, e.err
+	if len(rows) == 0 {
+		return dst, nil
 	}
 	plain, err := e.inner.Seal(nil, rows, count)
 	if err != nil {
 		return dst, err
 	}
-	return e.press(dst, plain)
+	return e.format.compress(dst, plain)
 }

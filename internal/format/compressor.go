@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
@@ -16,6 +17,28 @@ import (
 // compressor appends the compressed form of plain to dst. It belongs to one
 // goroutine and starts none: callers already run on every processor.
 type compressor func(dst, plain []byte) ([]byte, error)
+
+// compressors lends compressors to the encoders of one Format for the time of
+// one chunk. A compressor holds up to a few megabytes, an export may have
+// thousands of encoders, and no more compressors work at once than there are
+// processors.
+type compressors struct {
+	make func() (compressor, error)
+	idle sync.Pool // of compressor
+}
+
+func (c *compressors) compress(dst, plain []byte) ([]byte, error) {
+	press, ok := c.idle.Get().(compressor)
+	if !ok {
+		var err error
+		if press, err = c.make(); err != nil {
+			return dst, err
+		}
+	}
+	dst, err := press(dst, plain)
+	c.idle.Put(press)
+	return dst, err
+}
 
 func newCompressor(c Compression) (compressor, error) {
 	switch c {
@@ -72,7 +95,7 @@ func newZstd() (compressor, error) {
 	}, nil
 }
 
-// newBlockCompressor returns the compressor of an Avro codec, or nil for null.
+// newBlockCompressor returns the compressor of an Avro codec other than null.
 func newBlockCompressor(c AvroCodec) (compressor, error) {
 	switch c {
 	case AvroDeflate:
@@ -82,7 +105,7 @@ func newBlockCompressor(c AvroCodec) (compressor, error) {
 	case AvroZstandard:
 		return newZstd()
 	}
-	return nil, nil
+	return nil, errors.New("no codec named")
 }
 
 // compressSnappy makes a block of Avro's snappy codec, which ends with the

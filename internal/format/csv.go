@@ -263,15 +263,19 @@ func (c *csv) isPlain(text []byte) (plain, ascii bool) {
 		return plain && !bytes.Equal(text, c.null), high < utf8.RuneSelf
 	}
 	delimiter, quote := ones*uint64(c.delimiter), ones*uint64(c.quote)
-	var high, hit uint64
-	for i := 0; i < len(text); i += 8 {
-		w := binary.LittleEndian.Uint64(text[min(i, len(text)-8):])
+	w := binary.LittleEndian.Uint64(text[len(text)-8:])
+	high, hit := w, needsQuotes(w, delimiter, quote)
+	for s := text; len(s) > 8; s = s[8:] {
+		w = binary.LittleEndian.Uint64(s)
 		high |= w
-		// The first term looks for control characters.
-		hit |= (w-0x20*ones)&^w | hasZero(w^delimiter) | hasZero(w^quote)
+		hit |= needsQuotes(w, delimiter, quote)
 	}
-	return hit&highs == 0 && !bytes.Equal(text, c.null), high&highs == 0
+	return hit == 0 && !bytes.Equal(text, c.null), high&highs == 0
 }
 
-// hasZero has a top bit set if one of the eight bytes is zero.
-func hasZero(w uint64) uint64 { return (w - ones) &^ w & highs }
+// needsQuotes reports, in the top bits, whether any of the eight bytes of w is
+// a control character, or that which all bytes of delimiter or of quote are.
+func needsQuotes(w, delimiter, quote uint64) uint64 {
+	d, q := w^delimiter, w^quote
+	return ((w-0x20*ones)&^w | (d-ones)&^d | (q-ones)&^q) & highs
+}

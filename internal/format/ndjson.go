@@ -39,8 +39,14 @@ func (n *ndjson) AppendRow(dst []byte, row []wire.Value) ([]byte, error) {
 	start := len(dst)
 	for i := range n.columns {
 		c := &n.columns[i]
+		dst = append(dst, c.prefix...)
+		kind, p := row[i].Parse()
+		if kind == wire.Null {
+			dst = append(dst, "null"...)
+			continue
+		}
 		var err error
-		if dst, err = appendJSON(append(dst, c.prefix...), row[i], c.encode); err != nil {
+		if dst, err = c.encode(dst, kind, p); err != nil {
 			return dst[:start], columnError(c.field, err)
 		}
 	}

@@ -21,30 +21,27 @@ func hasEscape(w uint64) uint64 {
 }
 
 // jsonPlain reports whether s can stand in a JSON string as it is, and whether
-// it is all ASCII; if not, its UTF-8 is still to be checked. ascii is only
-// meaningful where plain is true.
+// it is all ASCII; if not, its UTF-8 is still to be checked.
 func jsonPlain(s []byte) (plain, ascii bool) {
 	if len(s) < 8 {
 		var high byte
+		plain = true
 		for _, c := range s {
-			if c < 0x20 || c == '"' || c == '\\' {
-				return false, false
-			}
 			high |= c
+			if c < 0x20 || c == '"' || c == '\\' {
+				plain = false
+			}
 		}
-		return true, high < utf8.RuneSelf
+		return plain, high < utf8.RuneSelf
 	}
-	var high, hit uint64
-	i := 0
-	for ; i <= len(s)-8; i += 8 {
-		w := binary.LittleEndian.Uint64(s[i:])
+	// The last eight bytes first, then whole words: they may overlap.
+	w := binary.LittleEndian.Uint64(s[len(s)-8:])
+	high, hit := w, hasEscape(w)
+	for len(s) > 8 {
+		w = binary.LittleEndian.Uint64(s)
 		high |= w
 		hit |= hasEscape(w)
-	}
-	if i < len(s) {
-		w := binary.LittleEndian.Uint64(s[len(s)-8:])
-		high |= w
-		hit |= hasEscape(w)
+		s = s[8:]
 	}
 	return hit == 0, high&highs == 0
 }
@@ -53,18 +50,15 @@ func jsonPlain(s []byte) (plain, ascii bool) {
 // escaped: U+2028, U+2029, U+007F and the characters of HTML stay as they are.
 func appendJSONString(dst, s []byte) ([]byte, error) {
 	plain, ascii := jsonPlain(s)
-	if plain {
-		if !ascii && !utf8.Valid(s) {
-			return dst, errInvalidUTF8
-		}
-		dst = append(dst, '"')
-		dst = append(dst, s...)
-		return append(dst, '"'), nil
-	}
-	if !utf8.Valid(s) {
+	if !ascii && !utf8.Valid(s) {
 		return dst, errInvalidUTF8
 	}
-	return appendEscaped(dst, s), nil
+	if !plain {
+		return appendEscaped(dst, s), nil
+	}
+	dst = append(dst, '"')
+	dst = append(dst, s...)
+	return append(dst, '"'), nil
 }
 
 func appendEscaped(dst, s []byte) []byte {
@@ -113,12 +107,7 @@ func isInteger(s []byte) bool {
 	if len(s) == 0 || s[0] == '0' && len(s) > 1 {
 		return false
 	}
-	for _, c := range s {
-		if c-'0' > 9 {
-			return false
-		}
-	}
-	return true
+	return digits(s) == len(s)
 }
 
 // isDecimal reports whether s is a JSON number, which every NUMERIC but PG's
@@ -157,10 +146,19 @@ func splitNumber(s []byte) (whole, rest []byte) {
 
 // digits returns how many decimal digits s begins with.
 func digits(s []byte) int {
-	for i, c := range s {
-		if c-'0' > 9 {
-			return i
-		}
+	n := 0
+	for len(s)-n >= 8 && areDigits(binary.LittleEndian.Uint64(s[n:])) {
+		n += 8
 	}
-	return len(s)
+	for n < len(s) && s[n]-'0' <= 9 {
+		n++
+	}
+	return n
+}
+
+// areDigits reports whether all eight bytes are decimal digits: their upper
+// half is that of '0', and still is when six is added.
+func areDigits(w uint64) bool {
+	const upper, zeros = 0xf0 * ones, '0' * ones
+	return w&upper == zeros && (w+6*ones)&upper == zeros
 }
