@@ -1,0 +1,171 @@
+package sql
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cloudspannerecosystem/memefish"
+	"github.com/cloudspannerecosystem/memefish/ast"
+	"github.com/cloudspannerecosystem/memefish/token"
+)
+
+const (
+	// maxQueryText is Spanner's limit on a statement, in characters.
+	maxQueryText = 1_000_000
+	// maxNesting bounds the recursion of parser and analysis.
+	maxNesting = 300
+)
+
+// Kind tells what sort of statement a text is.
+type Kind int
+
+// The kinds of statements. Invalid texts are reported by Prepare.
+const (
+	InvalidKind Kind = iota
+	QueryKind
+	DMLKind
+	DDLKind
+	OtherKind
+)
+
+// Classify tells what sort of statement text is, without a schema.
+func Classify(text string) Kind {
+	stmt, _, err := parseStatement(text)
+	if err != nil {
+		return InvalidKind
+	}
+	switch stmt.(type) {
+	case *ast.QueryStatement:
+		return QueryKind
+	case ast.DML:
+		return DMLKind
+	case ast.DDL:
+		return DDLKind
+	}
+	return OtherKind
+}
+
+// parseQuery parses a statement that has to be a query.
+func parseQuery(text string) (*ast.QueryStatement, string, error) {
+	stmt, text, err := parseStatement(text)
+	if err != nil {
+		return nil, "", err
+	}
+	if q, ok := stmt.(*ast.QueryStatement); ok {
+		return q, text, nil
+	}
+	return nil, "", unimplemented(constructName(stmt))
+}
+
+// constructName names a node by its type in the syntax tree: "Insert".
+func constructName(n ast.Node) string {
+	return strings.TrimPrefix(fmt.Sprintf("%T", n), "*ast.")
+}
+
+// parseStatement returns the statement and the text its positions refer to.
+func parseStatement(text string) (stmt ast.Statement, single string, err error) {
+	if text == "" {
+		return nil, "", invalid("Invalid request: the SQL statement is empty")
+	}
+	if len(text) > maxQueryText && utf8.RuneCountInString(text) > maxQueryText {
+		return nil, "", invalid("Query string length exceeds maximum allowed length of %d", maxQueryText)
+	}
+	if !utf8.ValidString(text) {
+		return nil, "", invalid("Invalid UTF-8 in the SQL statement")
+	}
+	if single, err = singleStatement(text); err != nil {
+		return nil, "", err
+	}
+	if err := checkNesting(single); err != nil {
+		return nil, "", err
+	}
+	// memefish reports by panicking inside; one that gets out is its way of
+	// refusing a text, not ours of failing.
+	defer func() {
+		if r := recover(); r != nil {
+			stmt, err = nil, invalid("Syntax error: the statement cannot be parsed")
+		}
+	}()
+	stmt, err = memefish.ParseStatement("", single)
+	if err != nil {
+		return nil, "", syntaxError(err)
+	}
+	return stmt, single, nil
+}
+
+func syntaxError(err error) error {
+	var list memefish.MultiError
+	var one *memefish.Error
+	if errors.As(err, &list) && len(list) > 0 {
+		one = list[0]
+	} else if !errors.As(err, &one) {
+		return invalid("Syntax error: %v", err)
+	}
+	if one.Position == nil {
+		return invalid("Syntax error: %s", one.Message)
+	}
+	return invalid("Syntax error: %s [at %d:%d]", one.Message, one.Position.Line+1, one.Position.Column+1)
+}
+
+// singleStatement drops a final semicolon, which Spanner accepts and memefish
+// does not.
+func singleStatement(text string) (string, error) {
+	if !strings.Contains(text, ";") {
+		return text, nil
+	}
+	parts, err := memefish.SplitRawStatements("", text)
+	if err != nil {
+		return "", syntaxError(err)
+	}
+	for _, p := range parts[min(1, len(parts)):] {
+		if _, empty := firstToken(p.Statement); !empty {
+			return "", invalid("Syntax error: Expected end of input after `;`, only one statement can be executed at a time")
+		}
+	}
+	if len(parts) == 0 {
+		return text, nil
+	}
+	return parts[0].Statement, nil
+}
+
+func firstToken(text string) (token.TokenKind, bool) {
+	lex := &memefish.Lexer{File: &token.File{Buffer: text}}
+	if err := lex.NextToken(); err != nil {
+		return "", false
+	}
+	return lex.Token.Kind, lex.Token.Kind == token.TokenEOF
+}
+
+// checkNesting refuses texts whose nesting would drive the recursive parser
+// too deep. Texts that cannot nest so deep are not looked at twice.
+func checkNesting(text string) error {
+	openers := strings.Count(text, "(") + strings.Count(text, "[") + strings.Count(text, "{") + strings.Count(text, "<")
+	if openers < maxNesting && len(text) < 20*maxNesting {
+		return nil
+	}
+	lex := &memefish.Lexer{File: &token.File{Buffer: text}}
+	depth, prefixes := 0, 0
+	for {
+		if err := lex.NextToken(); err != nil {
+			return syntaxError(err)
+		}
+		prefixes++
+		switch lex.Token.Kind {
+		case token.TokenEOF:
+			return nil
+		case "(", "[", "{", "CASE":
+			depth++
+		case ")", "]", "}", "END":
+			depth--
+		case "-", "+", "~", "NOT", "INTERVAL", "<", "ARRAY", "STRUCT":
+			// Operators before an operand nest without brackets.
+		default:
+			prefixes = 0
+		}
+		if depth > maxNesting || prefixes > maxNesting {
+			return invalid("Query is nested too deeply: the limit is %d levels", maxNesting)
+		}
+	}
+}
