@@ -10,9 +10,21 @@ import (
 	"spanbulk/internal/database"
 )
 
+// databaseFlags name the database.
+type databaseFlags struct {
+	project, instance, database string
+}
+
+func (o *databaseFlags) addFlags(fs *flagSet) {
+	g := group{fs, groupConnection}
+	g.shortText(&o.project, "project", "p", "`id` of the project (default $SPANNER_PROJECT_ID, $GOOGLE_CLOUD_PROJECT)")
+	g.shortText(&o.instance, "instance", "i", "`id` of the instance (default $SPANNER_INSTANCE_ID)")
+	g.shortText(&o.database, "database", "d", "`id` of the database, or its whole name projects/P/instances/I/databases/D (default $SPANNER_DATABASE_ID)")
+}
+
 // connectionOptions say which database, where and as whom.
 type connectionOptions struct {
-	project, instance, database string
+	databaseFlags
 
 	impersonate      string
 	keyFile          string
@@ -23,10 +35,8 @@ type connectionOptions struct {
 }
 
 func (o *connectionOptions) addFlags(fs *flagSet) {
+	o.databaseFlags.addFlags(fs)
 	g := group{fs, groupConnection}
-	g.shortText(&o.project, "project", "p", "`id` of the project (default $SPANNER_PROJECT_ID, $GOOGLE_CLOUD_PROJECT)")
-	g.shortText(&o.instance, "instance", "i", "`id` of the instance (default $SPANNER_INSTANCE_ID)")
-	g.shortText(&o.database, "database", "d", "`id` of the database, or its whole name projects/P/instances/I/databases/D (default $SPANNER_DATABASE_ID)")
 	g.text(&o.keyFile, "service-account-key-file", "`file` with a service account's JSON key (default Application Default Credentials)")
 	g.text(&o.impersonate, "impersonate-service-account", "e-mail of the service `account` to act as")
 	g.text(&o.emulatorEndpoint, "emulator-endpoint", "`host:port` of an emulator, spoken to without credentials (default $SPANNER_EMULATOR_HOST)")
@@ -38,7 +48,7 @@ func (o *connectionOptions) addFlags(fs *flagSet) {
 // name puts the database's name together. A whole name in --database stands
 // against ids from weaker places (a variable, the config file), and must agree
 // with those that were given as firmly as itself.
-func (o *connectionOptions) name(from map[string]origin) (database.Name, error) {
+func (o *databaseFlags) name(from map[string]origin) (database.Name, error) {
 	if !database.IsFullName(o.database) {
 		return o.nameFromIDs()
 	}
@@ -56,7 +66,7 @@ func (o *connectionOptions) name(from map[string]origin) (database.Name, error) 
 	return name, nil
 }
 
-func (o *connectionOptions) nameFromIDs() (database.Name, error) {
+func (o *databaseFlags) nameFromIDs() (database.Name, error) {
 	name := database.Name{Project: o.project, Instance: o.instance, Database: o.database}
 	var missing []string
 	for _, part := range []struct{ flag, id string }{{"project", o.project}, {"instance", o.instance}, {"database", o.database}} {

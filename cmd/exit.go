@@ -87,12 +87,10 @@ func isReaderGone(err error) bool {
 // report prints err, if there is anything to say, and returns the exit code.
 func (a *app) report(ctx context.Context, err error) int {
 	code := a.exitCode(ctx, err)
-	switch {
-	case err == nil, isReaderGone(err):
+	if err == nil || code > exitSignalBase {
+		// Of a signal or a closed pipe the user knows; the summary has told
+		// what was done until then.
 		return code
-	case code > exitSignalBase:
-		// The summary has told what was done; the user knows who stopped it.
-		err = context.Cause(ctx)
 	}
 	a.printError(err)
 	return code

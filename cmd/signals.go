@@ -66,7 +66,9 @@ func watchSignals(signals <-chan os.Signal, quit <-chan struct{}, cancel context
 				return
 			}
 			first = &signalError{s}
-			fmt.Fprintln(err, "spanbulk: stopping; press Ctrl-C again to stop at once")
+			if s == os.Interrupt {
+				fmt.Fprintln(err, "spanbulk: stopping; press Ctrl-C again to stop at once")
+			}
 			cancel(first)
 		}
 	}
