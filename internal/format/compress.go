@@ -17,11 +17,11 @@ func Compress(f Format, c Compression) (Format, error) {
 	}
 	z := &compressed{inner: f}
 	z.make = func() (compressor, error) { return newCompressor(c) }
-	if len(f.Header()) > 0 {
-		var err error
-		if z.header, err = z.compress(nil, f.Header()); err != nil {
-			return nil, err
-		}
+	// Without a header too: a file of no bytes is neither gzip nor zstd.
+	var err error
+	z.header, err = z.compress(nil, f.Header())
+	if err != nil {
+		return nil, err
 	}
 	return z, nil
 }

@@ -50,10 +50,12 @@ func newCompressor(c Compression) (compressor, error) {
 	return nil, errors.New("no compression named")
 }
 
-// gzipLevel and zstdLevel are where the ratio still grows faster than the
-// time: compression must not cost more than reading and encoding do.
+// The levels from which on the ratio grows slower than the time. On 256 KiB of
+// the city list gzip's levels 1, 2, 3 and 6 made 250, 254, 209 and 125 MB/s at
+// ratios of 3.10, 3.20, 3.23 and 3.50; zstd's fastest and default 247 and 171
+// at 3.21 and 3.27.
 const (
-	gzipLevel = 3
+	gzipLevel = 2
 	zstdLevel = zstd.SpeedFastest
 )
 
@@ -86,7 +88,7 @@ func streaming(w interface {
 }
 
 func newZstd() (compressor, error) {
-	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstdLevel))
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstdLevel), zstd.WithZeroFrames(true))
 	if err != nil {
 		return nil, err
 	}
