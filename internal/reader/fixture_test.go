@@ -2,7 +2,6 @@ package reader_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -341,4 +340,3 @@ func checkThings(t *testing.T, got, want []thing) bool {
 	return true
 }
 
-func describe(parts ...any) string { return strings.TrimSpace(fmt.Sprintln(parts...)) }
