@@ -107,7 +107,7 @@ func (s *scope) arguments(n *ast.CallExpr) ([]expr, error) {
 	for i, arg := range n.Args {
 		a, ok := arg.(*ast.ExprArg)
 		if !ok {
-			return nil, unimplemented(constructName(arg))
+			return nil, unimplemented(constructName(arg) + " of function " + n.Func.SQL())
 		}
 		x, err := s.expr(a.Expr)
 		if err != nil {

@@ -8,6 +8,9 @@ import (
 
 // nested analyses a query inside an expression, which sees this query's rows.
 func (s *scope) nested(n ast.QueryExpr) (*plan, error) {
+	if s.a.lookup == nil {
+		return nil, s.a.invalidAt(n, "Subqueries are not allowed in this expression")
+	}
 	p, err := s.a.query(n, s, s.ctes)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,68 @@
+package sql
+
+import (
+	"time"
+
+	"spanbulk/internal/emulator/catalog"
+	"spanbulk/internal/emulator/relation"
+	"spanbulk/internal/emulator/value"
+)
+
+// Compiler compiles the expressions of DDL for the store: DEFAULT, generated
+// columns and CHECK. It is a relation.Compiler.
+type Compiler struct {
+	// Now is the clock of CURRENT_TIMESTAMP; nil stands for time.Now.
+	Now func() time.Time
+	// Schema gives the default time zone; nil stands for Spanner's own.
+	Schema *catalog.Schema
+}
+
+// Compile prepares an expression over the columns of t, its value coerced to
+// typ.
+func (c Compiler) Compile(t *catalog.Table, e *catalog.Expr, typ *value.Type) (relation.Expression, error) {
+	a, err := newAnalyzer("", c.Schema, nil)
+	if err != nil {
+		return nil, asInvalid(err)
+	}
+	s := newScope(a, nil)
+	s.aggregates = "this expression"
+	row := &rowCells{table: t}
+	cols := make([]rangeCol, len(t.Columns))
+	for i, col := range t.Columns {
+		cols[i] = rangeCol{name: col.Name, typ: col.Type}
+	}
+	if _, err := s.addVar(e.Node, t.LocalName(), row, cols); err != nil {
+		return nil, err
+	}
+	x, err := s.expr(e.Node)
+	if err == nil {
+		if x, err = a.coerce(x, typ); err == errMismatch {
+			err = invalid("Expression %s does not have type %s", e.Text, typ)
+		}
+	}
+	if err != nil {
+		return nil, asInvalid(err)
+	}
+	now := c.Now
+	if now == nil {
+		now = time.Now
+	}
+	return func(get func(c *catalog.Column) []byte) (value.Value, error) {
+		en := &env{rt: &runtime{now: now().UTC(), loc: a.loc}, cells: make([]cell, len(s.owners))}
+		for _, w := range row.wants {
+			en.cells[w.cell].setWire(get(t.Columns[w.slot]))
+		}
+		return x.eval(en)
+	}, nil
+}
+
+// rowCells notes which columns an expression wants; there is one row, the
+// caller's.
+type rowCells struct {
+	table *catalog.Table
+	wants []wanted
+}
+
+func (r *rowCells) want(col, cell int, _ *value.Type) { r.wants = append(r.wants, wanted{col, cell}) }
+
+func (r *rowCells) scan(_ *env, yield func() error) error { return yield() }
