@@ -21,7 +21,7 @@ func (s *Schema) DDL(database string) []string {
 	for _, q := range s.Sequences {
 		out = append(out, q.SQL)
 	}
-	for _, t := range s.dependencyOrder() {
+	for _, t := range s.DependencyOrder() {
 		out = append(out, t.ddl())
 		for _, x := range t.Indexes {
 			if !x.Managed {
@@ -35,9 +35,9 @@ func (s *Schema) DDL(database string) []string {
 	return out
 }
 
-// dependencyOrder puts parents before children and referenced tables before
+// DependencyOrder puts parents before children and referenced tables before
 // those that refer to them, otherwise keeping the order of creation.
-func (s *Schema) dependencyOrder() []*Table {
+func (s *Schema) DependencyOrder() []*Table {
 	var out []*Table
 	done := make(map[*Table]bool)
 	var visit func(t *Table)
