@@ -26,11 +26,11 @@ const exportExample = `  # A table to stdout
   spanbulk export -p my-project -i my-instance -d my-database --table Orders | jq .
 
   # Compressed files, one for each partition, as the table was an hour ago
-  spanbulk export -d projects/p/instances/i/databases/d --table Orders \
+  spanbulk export -d projects/p/instances/i/databases/shop --table Orders \
       --exact-staleness 1h --output orders/ --format ndjson --compression zstd
 
   # Every table at one snapshot, without disturbing the serving traffic
-  spanbulk export -d projects/p/instances/i/databases/d --all-tables --data-boost --output backup/`
+  spanbulk export -d projects/p/instances/i/databases/shop --all-tables --data-boost --output backup/`
 
 // exportOptions are the flags of export.
 type exportOptions struct {

@@ -15,10 +15,10 @@ SPANBULK_MAX_PARTITIONS) and in a config file (see --config), which holds the
 same names, at its top level or in a section for each command.`
 
 const rootExample = `  # Try it without a cloud account
-  spanbulk emulator --database projects/p/instances/i/databases/d --ddl schema.sql --data rows/
+  spanbulk emulator --database projects/p/instances/i/databases/shop --ddl schema.sql --data rows/
 
   # Export a table, one JSON object a line
-  spanbulk export --database projects/p/instances/i/databases/d --table Orders > orders.ndjson`
+  spanbulk export --database projects/p/instances/i/databases/shop --table Orders > orders.ndjson`
 
 // newRootCommand returns the whole tree of commands for one run.
 func newRootCommand(a *app) *cobra.Command {
@@ -43,6 +43,7 @@ func newRootCommand(a *app) *cobra.Command {
 	a.global.addFlags(root.PersistentFlags())
 	root.AddCommand(
 		newExportCommand(a),
+		newEmulatorCommand(a),
 		newVersionCommand(a),
 		newExitCodesTopic(),
 	)

@@ -26,6 +26,9 @@ func TestScript(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode": cmdExitCode,
+			"spanner":  cmdSpanner,
+			"fault":    cmdFault,
+			"emptydir": cmdEmptyDir,
 		},
 		Setup: setupScript,
 	})

@@ -1,18 +1,27 @@
 package cmd_test
 
 import (
+	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 
+	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
+	"github.com/cloudspannerecosystem/memefish"
 	"github.com/rogpeppe/go-internal/testscript"
+	rpccode "google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/grpc/codes"
+
+	"spanbulk/internal/emulator"
 )
 
 // setupScript gives a script a home of its own and a database name.
 func setupScript(e *testscript.Env) error {
 	e.Setenv("HOME", e.WorkDir)
-	e.Setenv("DB", "projects/p/instances/i/databases/d")
+	e.Setenv("DB", "projects/p/instances/i/databases/shop")
+	e.Values[serverKey{}] = new(*emulator.Server)
 	return nil
 }
 
@@ -37,5 +46,75 @@ func cmdExitCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("%s: exit code %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// serverKey is where a script keeps its emulator.
+type serverKey struct{}
+
+// cmdSpanner starts an embedded Spanner with the database $DB and points
+// SPANNER_EMULATOR_HOST at it:
+//
+//	spanner DDL-FILE [DATA-DIRECTORY]
+//
+// It ends with the script.
+func cmdSpanner(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: spanner DDL-FILE [DATA-DIRECTORY]")
+	}
+	server, err := emulator.New(emulator.Options{})
+	ts.Check(err)
+	ts.Defer(server.Close)
+	statements, err := memefish.SplitRawStatements(args[0], ts.ReadFile(args[0]))
+	ts.Check(err)
+	var ddl []string
+	for _, s := range statements {
+		if text := strings.TrimSpace(s.Statement); text != "" {
+			ddl = append(ddl, text)
+		}
+	}
+	ts.Check(server.CreateDatabase(context.Background(), ts.Getenv("DB"), databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, ddl...))
+	if len(args) == 2 {
+		_, err := emulator.Load(context.Background(), server, ts.Getenv("DB"), ts.MkAbs(args[1]))
+		ts.Check(err)
+	}
+	endpoint, err := server.Start("127.0.0.1:0")
+	ts.Check(err)
+	ts.Setenv("SPANNER_EMULATOR_HOST", endpoint)
+	*ts.Value(serverKey{}).(**emulator.Server) = server
+}
+
+// cmdFault gives every n-th call of a method a fault from now on; `fault none`
+// takes all away:
+//
+//	fault METHOD CODE EVERY MESSAGE
+func cmdFault(ts *testscript.TestScript, neg bool, args []string) {
+	server := *ts.Value(serverKey{}).(**emulator.Server)
+	switch {
+	case neg || server == nil:
+		ts.Fatalf("fault needs a running spanner")
+	case len(args) == 1 && args[0] == "none":
+		server.Faults().Clear()
+	case len(args) == 4:
+		code, known := rpccode.Code_value[args[1]]
+		every, err := strconv.Atoi(args[2])
+		if !known || err != nil {
+			ts.Fatalf("fault: unknown code %s or bad number %s", args[1], args[2])
+		}
+		server.Faults().Set(emulator.Rule{Method: args[0], From: every, Every: every, Fault: emulator.Fault{Code: codes.Code(code), Message: args[3]}})
+	default:
+		ts.Fatalf("usage: fault METHOD CODE EVERY MESSAGE")
+	}
+}
+
+// cmdEmptyDir checks that a directory holds nothing, hidden files included.
+func cmdEmptyDir(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: [!] emptydir DIRECTORY")
+	}
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if (len(entries) == 0) == neg {
+		ts.Fatalf("%s holds %v", args[0], entries)
 	}
 }

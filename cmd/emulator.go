@@ -1,0 +1,143 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
+	"github.com/cloudspannerecosystem/memefish"
+	"github.com/spf13/cobra"
+
+	"spanbulk/internal/database"
+	"spanbulk/internal/emulator"
+	"spanbulk/internal/fault"
+)
+
+const emulatorLong = `Emulator serves an in-memory Spanner over gRPC, for trying spanbulk and for tests.
+
+It serves the calls that spanbulk makes; every other answers UNIMPLEMENTED and
+names itself. Nothing is kept when it ends. It prints one line with its endpoint
+on stdout when it is ready: schema applied, data loaded.
+
+It is not for production, and not a substitute for Google's official emulator
+where an application is to be tested: https://cloud.google.com/spanner/docs/emulator`
+
+const emulatorExample = `  # One database with a schema and rows from files named after their tables
+  spanbulk emulator --database projects/p/instances/i/databases/shop --ddl schema.sql --data rows/
+
+  # On any free port, which the ready line names
+  spanbulk emulator --listen 127.0.0.1:0 --database projects/p/instances/i/databases/shop`
+
+// emulatorOptions are the flags of emulator.
+type emulatorOptions struct {
+	name    databaseFlags
+	listen  string
+	ddl     string
+	data    string
+	dialect dialectWord
+}
+
+type dialectWord string
+
+const (
+	wordGoogleSQL  dialectWord = "googlesql"
+	wordPostgreSQL dialectWord = "postgresql"
+)
+
+func newEmulatorCommand(a *app) *cobra.Command {
+	o := &emulatorOptions{listen: "127.0.0.1:9010", dialect: wordGoogleSQL}
+	c := &cobra.Command{
+		Use:     "emulator --database DATABASE [flags]",
+		Short:   "Serve an in-memory Spanner for trying and testing",
+		Long:    emulatorLong,
+		Example: emulatorExample,
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			name, err := o.validate(a)
+			if err != nil {
+				return err
+			}
+			a.running = true
+			return a.runEmulator(c.Context(), o, name)
+		},
+	}
+	fs := c.Flags()
+	fs.SortFlags = false
+	g := group{fs, groupServe}
+	g.text(&o.listen, "listen", "`host:port` to serve on; port 0 takes any that is free")
+	g.text(&o.ddl, "ddl", "`file` with the statements that make the schema")
+	g.text(&o.data, "data", "`directory` with a file for each table to load, as Orders.csv or Orders.ndjson")
+	g.value(&choiceValue[dialectWord]{target: &o.dialect, choices: []dialectWord{wordGoogleSQL, wordPostgreSQL}}, "dialect", "`dialect` of the database: googlesql, postgresql")
+	o.name.addFlags(fs)
+	return c
+}
+
+func (o *emulatorOptions) validate(a *app) (database.Name, error) {
+	if _, _, err := net.SplitHostPort(o.listen); err != nil {
+		return database.Name{}, usagef("--listen %q is not of the form host:port", o.listen)
+	}
+	return o.name.name(a.from)
+}
+
+// runEmulator serves until ctx ends, which is how a server is ended and no failure.
+func (a *app) runEmulator(ctx context.Context, o *emulatorOptions, name database.Name) error {
+	statements, err := readDDL(o.ddl)
+	if err != nil {
+		return err
+	}
+	server, err := emulator.New(emulator.Options{})
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	dialect := databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL
+	if o.dialect == wordPostgreSQL {
+		dialect = databasepb.DatabaseDialect_POSTGRESQL
+	}
+	if err := server.CreateDatabase(ctx, name.String(), dialect, statements...); err != nil {
+		return fault.Reading(err, "create", name.String())
+	}
+	if o.data != "" {
+		loaded, err := emulator.Load(ctx, server, name.String(), o.data)
+		if err != nil {
+			return fault.Reading(err, "load", o.data)
+		}
+		for _, l := range loaded {
+			a.log.Info("loaded", "table", l.Table, "rows", l.Rows)
+		}
+	}
+	endpoint, err := server.Start(o.listen)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(a.streams.Out, "ready: Spanner emulator at %s with %s\n", endpoint, name); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// readDDL reads the statements of a file; none if path is empty.
+func readDDL(path string) ([]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read DDL file %s: %w", path, configReason(err))
+	}
+	raw, err := memefish.SplitRawStatements(path, string(text))
+	if err != nil {
+		return nil, fmt.Errorf("read DDL file: %w", err)
+	}
+	var statements []string
+	for _, s := range raw {
+		if text := strings.TrimSpace(s.Statement); text != "" {
+			statements = append(statements, text)
+		}
+	}
+	return statements, nil
+}
