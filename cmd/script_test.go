@@ -25,10 +25,13 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames:  true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode": cmdExitCode,
-			"spanner":  cmdSpanner,
-			"fault":    cmdFault,
-			"emptydir": cmdEmptyDir,
+			"exitcode":  cmdExitCode,
+			"spanner":   cmdSpanner,
+			"fault":     cmdFault,
+			"emptydir":  cmdEmptyDir,
+			"rows":      cmdRows,
+			"stall":     cmdStall,
+			"cmpsorted": cmdCmpSorted,
 		},
 		Setup: setupScript,
 	})

@@ -3,13 +3,18 @@ package cmd_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
 	"github.com/cloudspannerecosystem/memefish"
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 	rpccode "google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/grpc/codes"
@@ -117,4 +122,50 @@ func cmdEmptyDir(ts *testscript.TestScript, neg bool, args []string) {
 	if (len(entries) == 0) == neg {
 		ts.Fatalf("%s holds %v", args[0], entries)
 	}
+}
+
+// cmdRows commits N rows of a table (Id INT64, Text STRING): rows TABLE N.
+func cmdRows(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: rows TABLE N")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	var text strings.Builder
+	text.WriteString("Id,Text\n")
+	for i := range n {
+		fmt.Fprintf(&text, "%d,text of row %d\n", i, i)
+	}
+	dir := ts.MkAbs("generated-rows")
+	ts.Check(os.MkdirAll(dir, 0o777))
+	ts.Check(os.WriteFile(filepath.Join(dir, args[0]+".csv"), []byte(text.String()), 0o666))
+	_, err = emulator.Load(context.Background(), *ts.Value(serverKey{}).(**emulator.Server), ts.Getenv("DB"), dir)
+	ts.Check(err)
+}
+
+// cmdStall holds every call of a method: stall METHOD.
+func cmdStall(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: stall METHOD")
+	}
+	server := *ts.Value(serverKey{}).(**emulator.Server)
+	server.Faults().Set(emulator.Rule{Method: args[0], Every: 1, Fault: emulator.Fault{Stall: time.Hour}})
+}
+
+// cmdCmpSorted compares the lines of two files in whatever order they are: an
+// export's is open. stdout stands for what the last program wrote.
+func cmdCmpSorted(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: cmpsorted FILE FILE")
+	}
+	got, want := sortedLines(ts.ReadFile(args[0])), sortedLines(ts.ReadFile(args[1]))
+	if got != want {
+		ts.Fatalf("%s and %s differ (-want +got):\n%s", args[0], args[1], cmp.Diff(want, got))
+	}
+}
+
+func sortedLines(text string) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
