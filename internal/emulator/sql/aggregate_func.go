@@ -265,6 +265,9 @@ func (j *joined) add(args, _ []value.Value) error {
 	}
 	j.some = true
 	j.text.WriteString(args[0].AsString())
+	if j.text.Len() > maxText {
+		return outOfRange("The result of STRING_AGG is larger than %d bytes", maxText)
+	}
 	return nil
 }
 

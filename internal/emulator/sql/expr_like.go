@@ -50,10 +50,9 @@ func (s *scope) like(n *ast.BinaryExpr) (expr, error) {
 	}
 	x := &likeExpr{l: ops[0], pattern: ops[1]}
 	if v, ok := constant(x.pattern.expr); ok && !v.IsNull() {
-		if x.fixed, err = parseLike(v.AsString()); err != nil {
-			return nil, err
-		}
-		x.isset = true
+		// A pattern that is wrong fails when it is used, as on any other row.
+		x.fixed, err = parseLike(v.AsString())
+		x.isset = err == nil
 	}
 	return not(x, n.Op == ast.OpNotLike), nil
 }

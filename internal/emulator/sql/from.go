@@ -54,6 +54,9 @@ func (l *leaf) leaves(dst []*leaf) []*leaf { return append(dst, l) }
 
 func (l *leaf) run(e *env, yield func() error) error {
 	check := func() error {
+		if err := e.rt.step(); err != nil {
+			return err
+		}
 		for i := range l.filters {
 			ok, err := isTrue(e, l.filters[i].x)
 			if err != nil || !ok {

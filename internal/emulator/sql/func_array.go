@@ -81,7 +81,9 @@ func concatArrays(t *value.Type) func([]value.Value) (value.Value, error) {
 	return func(v []value.Value) (value.Value, error) {
 		out := []value.Value{}
 		for _, x := range v {
-			out = append(out, x.List()...)
+			if out = append(out, x.List()...); len(out) > maxGenerated {
+				return value.Value{}, outOfRange("Arrays cannot have more than %d elements", maxGenerated)
+			}
 		}
 		return value.Array(t.Elem, out).WithType(t), nil
 	}
@@ -199,7 +201,7 @@ func arrayExtreme(s *scope, args []expr, sign int) (expr, error) {
 	})
 }
 
-// maxGenerated bounds what GENERATE_ARRAY and GENERATE_DATE_ARRAY give.
+// maxGenerated bounds the arrays that functions make.
 const maxGenerated = 1_000_000
 
 func bindGenerateArray(s *scope, args []expr) (expr, error) {

@@ -127,13 +127,6 @@ var divFunction = []signature{
 // roundFunction is ROUND or TRUNC, with an optional number of digits.
 func roundFunction(f func(float64) float64, r func(*big.Rat, int64) *big.Rat) []signature {
 	return []signature{
-		{args: types(numericT, int64T), optional: 1, result: numericT, f: func(v []value.Value) (value.Value, error) {
-			out, err := value.Numeric(r(v[0].AsNumeric(), digits(v)))
-			if err != nil {
-				return value.Value{}, outOfRange("numeric overflow: rounding %s", quoted(v[0]))
-			}
-			return out, nil
-		}},
 		{args: types(float64T, int64T), optional: 1, result: float64T, f: func(v []value.Value) (value.Value, error) {
 			x := v[0].AsFloat64()
 			if n := digits(v); n != 0 && !math.IsNaN(x) && !math.IsInf(x, 0) {
@@ -141,6 +134,13 @@ func roundFunction(f func(float64) float64, r func(*big.Rat, int64) *big.Rat) []
 				return value.Float64(exact), nil
 			}
 			return value.Float64(f(x)), nil
+		}},
+		{args: types(numericT, int64T), optional: 1, result: numericT, f: func(v []value.Value) (value.Value, error) {
+			out, err := value.Numeric(r(v[0].AsNumeric(), digits(v)))
+			if err != nil {
+				return value.Value{}, outOfRange("numeric overflow: rounding %s", quoted(v[0]))
+			}
+			return out, nil
 		}},
 	}
 }
@@ -181,6 +181,7 @@ func ceilRat(r *big.Rat) *big.Rat {
 
 func wholeFunction(f func(float64) float64, r func(*big.Rat) *big.Rat) []signature {
 	return []signature{
+		{args: types(float64T), result: float64T, f: func(v []value.Value) (value.Value, error) { return value.Float64(f(v[0].AsFloat64())), nil }},
 		{args: types(numericT), result: numericT, f: func(v []value.Value) (value.Value, error) {
 			out, err := value.Numeric(r(v[0].AsNumeric()))
 			if err != nil {
@@ -188,7 +189,6 @@ func wholeFunction(f func(float64) float64, r func(*big.Rat) *big.Rat) []signatu
 			}
 			return out, nil
 		}},
-		{args: types(float64T), result: float64T, f: func(v []value.Value) (value.Value, error) { return value.Float64(f(v[0].AsFloat64())), nil }},
 	}
 }
 
@@ -252,7 +252,7 @@ func bitReverse(v []value.Value) (value.Value, error) {
 // safeArithmetic is an operator that gives NULL instead of failing.
 func safeArithmetic(op ast.BinaryOp) []signature {
 	var out []signature
-	for _, t := range types(int64T, numericT, float64T) {
+	for _, t := range types(int64T, float64T, numericT) {
 		f := arithmeticOn(op, t)
 		out = append(out, signature{args: types(t, t), result: t, f: func(v []value.Value) (value.Value, error) {
 			r, err := f(v)

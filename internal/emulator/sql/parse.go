@@ -90,9 +90,22 @@ func parseStatement(text string) (stmt ast.Statement, single string, err error) 
 	}()
 	stmt, err = memefish.ParseStatement("", single)
 	if err != nil {
-		return nil, "", syntaxError(err)
+		return nil, "", syntaxErrorIn(single, err)
 	}
 	return stmt, single, nil
+}
+
+// syntaxErrorIn is syntaxError, but for what is correct and merely unknown to
+// the parser.
+func syntaxErrorIn(text string, err error) error {
+	var list memefish.MultiError
+	if errors.As(err, &list) && len(list) > 0 && list[0].Position != nil {
+		at := int(list[0].Position.Pos)
+		if at >= 0 && at+4 <= len(text) && strings.EqualFold(text[at:at+4], "OVER") {
+			return unimplemented("window function (OVER)")
+		}
+	}
+	return syntaxError(err)
 }
 
 func syntaxError(err error) error {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/grpc/status"
+
 	"spanbulk/internal/emulator/relation"
 	"spanbulk/internal/emulator/value"
 )
@@ -24,6 +26,20 @@ type runtime struct {
 	// memo keeps what is computed once a run: results of uncorrelated
 	// subqueries and inner sides of joins, by plan node.
 	memo map[any]any
+	// steps counts rows, to look at the context now and then.
+	steps int
+}
+
+// step counts a row and reports a run that has been cancelled.
+func (rt *runtime) step() error {
+	const every = 1024
+	if rt.steps++; rt.steps%every != 0 || rt.ctx == nil {
+		return nil
+	}
+	if err := rt.ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	return nil
 }
 
 // env holds the cells an expression can see: those of its own query, and by

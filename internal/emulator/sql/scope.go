@@ -175,12 +175,14 @@ func (s *scope) pathHead(n ast.Node, ids []*ast.Ident) (expr, []*ast.Ident, erro
 	if err != nil {
 		return nil, nil, err
 	}
+	rv, at, depth := s.findVar(ids[0].Name)
+	// In a.b an alias a goes before a column a of the same FROM clause.
+	if rv != nil && (!ok || len(ids) > 1 && depth <= ref.depth) {
+		return s.varPath(rv, at, depth, n, ids)
+	}
 	if ok {
 		x, err := ref.expr(s, n)
 		return x, ids[1:], err
-	}
-	if rv, at, depth := s.findVar(ids[0].Name); rv != nil {
-		return s.varPath(rv, at, depth, n, ids)
 	}
 	if hasAlias {
 		x, err := s.aliased(alias)
