@@ -142,7 +142,9 @@ type loadBatch struct {
 	columns []*catalog.Column
 	table   *catalog.Table
 	write   []byte
-	done    []store.Mutation
+	// size is how large the last mutation became.
+	size int
+	done []store.Mutation
 }
 
 // Limits of one commit of Load: well below Spanner's 80,000 mutations.
@@ -167,6 +169,7 @@ func (b *loadBatch) add(r tablefile.Record) {
 	if b.write == nil || !slices.Equal(b.columns, r.Columns) {
 		b.close()
 		b.columns = r.Columns
+		b.write = make([]byte, 0, b.size+b.size/8)
 		b.write = protowire.AppendTag(b.write, writeTable, protowire.BytesType)
 		b.write = protowire.AppendString(b.write, b.table.Name)
 		for _, c := range r.Columns {
@@ -189,7 +192,7 @@ func (b *loadBatch) close() {
 	}
 	m := protowire.AppendTag(make([]byte, 0, len(b.write)+8), mutationInsert, protowire.BytesType)
 	b.done = append(b.done, protowire.AppendBytes(m, b.write))
-	b.write = nil
+	b.size, b.write = len(b.write), nil
 }
 
 func (b *loadBatch) take() []store.Mutation {

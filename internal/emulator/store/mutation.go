@@ -76,6 +76,7 @@ type writer struct {
 	head    []byte
 	scratch []byte
 	ends    []int
+	raw     [][]byte
 }
 
 func (w *writer) mutation(m Mutation) error {

@@ -79,7 +79,8 @@ func appendLengthPrefixed(dst, b []byte) []byte {
 // the next row reuses. late tells that the commit timestamp is among them.
 func (w *writer) cells(list []byte) (cells [][]byte, late bool, err error) {
 	s := &w.shape
-	raw, err := value.SplitList(make([][]byte, 0, len(s.columns)), list)
+	raw, err := value.SplitList(w.raw[:0], list)
+	w.raw = raw
 	if err != nil {
 		return nil, false, status.Errorf(codes.InvalidArgument, "Malformed mutation: %v", err)
 	}

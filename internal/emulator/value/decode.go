@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // Error says why a google.protobuf.Value is no value of a type.
@@ -205,14 +206,30 @@ func ParseUUID(s string) (Value, bool) {
 // Forms that are canonical already, which is nearly all that clients send, are
 // recognised and copied.
 func Canonical(dst []byte, t *Type, wire []byte) ([]byte, error) {
-	if m, ok := parseSingle(wire); ok && isCanonical(t, m) {
-		return append(dst, wire...), nil
+	if m, ok := parseSingle(wire); ok {
+		if isCanonical(t, m) {
+			return append(dst, wire...), nil
+		}
+		if t.Code == JSONCode && m.tag == tagString {
+			return canonicalJSON(dst, t, m.payload)
+		}
 	}
 	v, err := FromWire(t, wire)
 	if err != nil {
 		return dst, err
 	}
 	return v.AppendWire(dst), nil
+}
+
+func canonicalJSON(dst []byte, t *Type, text []byte) ([]byte, error) {
+	start := len(dst)
+	dst = append(dst, tagString, 0)
+	// The parser keeps nothing of the text.
+	dst, ok := appendJSON(dst, unsafe.String(unsafe.SliceData(text), len(text)))
+	if !ok {
+		return dst[:start], misfit(t)
+	}
+	return closeLength(dst, start+1), nil
 }
 
 // isCanonical may say no of a canonical form, never yes of another.

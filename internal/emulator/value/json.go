@@ -16,16 +16,19 @@ const maxJSONDepth = 80
 // blanks, object members sorted, the first of duplicate members kept, numbers
 // that a 64-bit integer or a double holds exactly.
 func ParseJSON(text string) (Value, bool) {
+	out, ok := appendJSON(make([]byte, 0, len(text)), text)
+	return JSON(string(out)), ok
+}
+
+// appendJSON appends the canonical form of JSON text.
+func appendJSON(dst []byte, text string) ([]byte, bool) {
 	if !utf8.ValidString(text) {
-		return Value{}, false
+		return dst, false
 	}
 	p := jsonParser{in: text}
-	out, ok := p.value(make([]byte, 0, len(text)), 0)
+	dst, ok := p.value(dst, 0)
 	p.blanks()
-	if !ok || p.at != len(text) {
-		return Value{}, false
-	}
-	return JSON(string(out)), true
+	return dst, ok && p.at == len(text)
 }
 
 type jsonParser struct {
@@ -97,37 +100,70 @@ func (p *jsonParser) array(dst []byte, depth int) ([]byte, bool) {
 	return append(dst, ']'), true
 }
 
-// jsonMember is an object's member: its name, and where "name":value stands.
+// jsonMember is a member of an object: its name, and where "name":value stands
+// in the output.
 type jsonMember struct {
-	name string
-	text []byte
+	name       string
+	start, end int
 }
 
+// object appends members as they come, which is in order nearly always, and
+// puts them in order afterwards otherwise.
 func (p *jsonParser) object(dst []byte, depth int) ([]byte, bool) {
 	p.at++
-	var members []jsonMember
-	for !p.accept('}') {
-		if len(members) > 0 && !p.accept(',') {
-			return dst, false
-		}
-		if p.peek() != '"' {
-			return dst, false
-		}
-		text, ok := p.text(nil)
-		if !ok || !p.accept(':') {
-			return dst, false
-		}
-		var name string
-		if json.Unmarshal(text, &name) != nil {
-			return dst, false
-		}
-		if text, ok = p.value(append(text, ':'), depth+1); !ok {
-			return dst, false
-		}
-		members = append(members, jsonMember{name, text})
-	}
-	slices.SortStableFunc(members, func(a, b jsonMember) int { return strings.Compare(a.name, b.name) })
+	open := len(dst)
 	dst = append(dst, '{')
+	var few [16]jsonMember
+	members := few[:0]
+	sorted := true
+	for !p.accept('}') {
+		if len(members) > 0 {
+			if !p.accept(',') {
+				return dst, false
+			}
+			dst = append(dst, ',')
+		}
+		start := len(dst)
+		name, ok := "", false
+		if dst, name, ok = p.memberName(dst); !ok {
+			return dst, false
+		}
+		if dst, ok = p.value(append(dst, ':'), depth+1); !ok {
+			return dst, false
+		}
+		sorted = sorted && (len(members) == 0 || members[len(members)-1].name < name)
+		members = append(members, jsonMember{name, start, len(dst)})
+	}
+	if !sorted {
+		dst = sortMembers(dst, open, members)
+	}
+	return append(dst, '}'), true
+}
+
+func (p *jsonParser) memberName(dst []byte) ([]byte, string, bool) {
+	if p.peek() != '"' {
+		return dst, "", false
+	}
+	start, at := len(dst), p.at
+	dst, ok := p.text(dst)
+	if !ok || !p.accept(':') {
+		return dst, "", false
+	}
+	quoted := p.in[at : at+len(dst)-start]
+	if string(dst[start:]) == quoted && strings.IndexByte(quoted, '\\') < 0 {
+		return dst, quoted[1 : len(quoted)-1], true
+	}
+	var name string
+	err := json.Unmarshal(dst[start:], &name)
+	return dst, name, err == nil
+}
+
+// sortMembers rewrites the members after position open in order of name,
+// keeping the first of those with one name.
+func sortMembers(dst []byte, open int, members []jsonMember) []byte {
+	old := slices.Clone(dst)
+	slices.SortStableFunc(members, func(a, b jsonMember) int { return strings.Compare(a.name, b.name) })
+	dst = append(dst[:open], '{')
 	for i, m := range members {
 		if i > 0 && m.name == members[i-1].name {
 			continue
@@ -135,9 +171,9 @@ func (p *jsonParser) object(dst []byte, depth int) ([]byte, bool) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, m.text...)
+		dst = append(dst, old[m.start:m.end]...)
 	}
-	return append(dst, '}'), true
+	return dst
 }
 
 // text copies a string that has no escapes and spells others anew.
@@ -220,9 +256,14 @@ func appendJSONDouble(dst []byte, text string) ([]byte, bool) {
 	if err != nil {
 		return dst, false
 	}
+	// The shortest spelling, or for those who write all digits of a double the
+	// one with 17.
 	short := strconv.FormatFloat(f, 'g', -1, 64)
 	if short != text && !sameDecimal(short, text) {
-		return dst, false
+		short = strconv.FormatFloat(f, 'g', 17, 64)
+		if short != text && !sameDecimal(short, text) {
+			return dst, false
+		}
 	}
 	dst = append(dst, short...)
 	if !strings.ContainsAny(short, ".e") {
