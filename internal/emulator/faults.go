@@ -21,7 +21,8 @@ type Fault struct {
 	Message string
 	// RetryDelay, if not nil, is attached as google.rpc.RetryInfo.
 	RetryDelay *time.Duration
-	// AfterMessages lets a stream send so many messages before it breaks.
+	// AfterMessages lets a stream send so many messages before it breaks. One
+	// that has fewer does not break.
 	AfterMessages int
 	// AfterWork lets the call do all its work; only its answer, or the end of
 	// its stream, is lost.
@@ -161,6 +162,9 @@ func (f *Faults) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 	}
 	if err := handler(srv, s); err != nil {
 		return err
+	}
+	if s.sent < fault.AfterMessages && !fault.AfterWork {
+		return nil
 	}
 	return fault.err()
 }
