@@ -134,12 +134,12 @@ func appendAvroDouble(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
 	if kind == wire.Number {
 		return append(dst, p...), nil // little-endian in both
 	}
-	f, err := parseFloat(kind, p)
+	f, err := parseFloat(kind, p, 64)
 	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(f)), err
 }
 
 func appendAvroFloat(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
-	f, err := parseFloat(kind, p)
+	f, err := parseFloat(kind, p, 32)
 	return binary.LittleEndian.AppendUint32(dst, math.Float32bits(float32(f))), err
 }
 

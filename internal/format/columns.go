@@ -93,6 +93,7 @@ var (
 	errNotInteger     = errors.New("text is not a decimal integer")
 	errNotNumber      = errors.New("text is not a decimal number")
 	errNotFloat       = errors.New("text is none of NaN, Infinity, -Infinity")
+	errFloat32Range   = errors.New("number does not fit FLOAT32")
 	errNotJSON        = errors.New("text is not valid JSON")
 	errNullRequired   = errors.New("NULL in a NOT NULL column")
 	errMalformedValue = errors.New("value is not a well-formed google.protobuf.Value")

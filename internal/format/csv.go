@@ -177,7 +177,7 @@ func appendFloat32(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
 }
 
 func appendBareFloat(dst []byte, kind wire.Kind, p []byte, bits int) ([]byte, error) {
-	f, err := parseFloat(kind, p)
+	f, err := parseFloat(kind, p, bits)
 	if err != nil {
 		return dst, err
 	}

@@ -98,10 +98,14 @@ func namedFloat(text []byte) (float64, error) {
 
 // parseFloat reads a FLOAT32 or FLOAT64, which travels as a number, or as a
 // string where it is not finite.
-func parseFloat(kind wire.Kind, p []byte) (float64, error) {
+func parseFloat(kind wire.Kind, p []byte, bits int) (float64, error) {
 	switch kind {
 	case wire.Number:
-		return wire.Float64(p), nil
+		f := wire.Float64(p)
+		if bits == 32 && math.IsInf(float64(float32(f)), 0) && !math.IsInf(f, 0) {
+			return 0, errFloat32Range
+		}
+		return f, nil
 	case wire.String:
 		return namedFloat(p)
 	default:

@@ -152,7 +152,7 @@ func appendJSONFloat32(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
 }
 
 func appendJSONFloat(dst []byte, kind wire.Kind, p []byte, bits int) ([]byte, error) {
-	f, err := parseFloat(kind, p)
+	f, err := parseFloat(kind, p, bits)
 	if err != nil {
 		return dst, err
 	}

@@ -120,6 +120,7 @@ var badValues = []struct {
 	{"text as a bool", stringType, wire.AppendBool(nil, true), "value came as bool_value"},
 	{"bool as text", boolType, wire.AppendString(nil, "true"), "value came as string_value"},
 	{"float by another name", float64Type, wire.AppendString(nil, "Inf"), "none of NaN, Infinity, -Infinity"},
+	{"float too large", float32Type, wire.AppendNumber(nil, 3.5e38), "column v (FLOAT32): number does not fit FLOAT32"},
 	{"array as text", arrayOf(int64Type), wire.AppendString(nil, "[]"), "column v (ARRAY<INT64>): value came as string_value"},
 	{"array torn", arrayOf(int64Type), wire.AppendList(nil, []byte{10, 50, 1}), "malformed list"},
 	{"array element", arrayOf(int64Type), wire.AppendList(nil, wire.AppendElement(nil, wire.AppendString(nil, "x"))), "column v (ARRAY<INT64>): text is not a decimal integer"},
