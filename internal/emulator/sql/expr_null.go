@@ -22,6 +22,9 @@ func (x *isNullExpr) eval(e *env) (value.Value, error) {
 func (s *scope) isNull(n *ast.IsNullExpr) (expr, error) {
 	mark := len(s.refs)
 	x, err := s.expr(n.Left)
+	if a, ok := x.(*arrayExpr); ok && err == nil {
+		x, err = s.a.settle(a)
+	}
 	if err != nil {
 		return nil, err
 	}

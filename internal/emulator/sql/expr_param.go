@@ -92,3 +92,17 @@ func (p *parameter) guess() *value.Type {
 	}
 	return value.Int64Type
 }
+
+// settleParams gives a type to undeclared parameters that were used where any
+// would do, such as in IS NULL.
+func (a *analyzer) settleParams() error {
+	for _, p := range a.params {
+		if p.used && p.t == nil {
+			p.t = p.guess()
+			if err := p.decode(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

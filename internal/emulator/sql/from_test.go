@@ -26,6 +26,7 @@ func TestJoins(t *testing.T) {
 		{sql: "SELECT u.Id, t FROM Users u, u.Tags t WHERE t = 'y' ORDER BY 1", rows: []string{`1, "y"`, `4, "y"`}},
 		{sql: "SELECT s.a, s.b FROM UNNEST([STRUCT(1 AS a, 'x' AS b), (2, 'y')]) AS s", rows: []string{`1, "x"`, `2, "y"`}},
 		{sql: "SELECT x FROM UNNEST(@p) AS x", params: map[string]relation.Param{"p": typed(value.Array(value.StringType, []value.Value{value.String("q")}))}, rows: []string{`"q"`}},
+		{sql: "SELECT f.Id FROM Users f JOIN Kinds k ON k.F > f.Id", rows: []string{"1"}},
 		{sql: "SELECT u.Id FROM Users u FULL JOIN Orders o ON u.Id = o.Id", code: codes.Unimplemented, message: "FULL OUTER JOIN"},
 		{sql: "SELECT 1 FROM Users u JOIN Orders u ON TRUE", code: codes.InvalidArgument, message: "Duplicate table alias u"},
 		{sql: "SELECT 1 FROM UNNEST(3)", code: codes.InvalidArgument, message: "must be arrays"},

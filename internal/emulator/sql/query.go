@@ -45,6 +45,9 @@ func Prepare(snap relation.Snapshot, text string, params map[string]relation.Par
 		err = p.settle(a)
 	}
 	if err == nil {
+		err = a.settleParams()
+	}
+	if err == nil {
 		err = a.checkColumns(p)
 	}
 	if err != nil {

@@ -134,6 +134,7 @@ func TestParameters(t *testing.T) {
 		{sql: "SELECT @p IS NULL OR Name = @p FROM Users WHERE Id = 1", params: map[string]relation.Param{"p": untyped(text)}, rows: []string{"true"}},
 		{sql: "SELECT @p", params: map[string]relation.Param{"p": untyped(value.Null(nil))}, columns: " INT64", rows: []string{"NULL"}},
 		{sql: "SELECT @p", params: map[string]relation.Param{"p": untyped(text)}, columns: " STRING", rows: []string{`"Ada"`}},
+		{sql: "SELECT @p IS NULL, [] IS NULL", params: map[string]relation.Param{"p": untyped(text)}, rows: []string{"false, false"}},
 		{sql: "SELECT @any", code: codes.InvalidArgument, message: "any"},
 		{sql: "SELECT Id FROM Users WHERE Age = @p", params: map[string]relation.Param{"p": untyped(text)}, code: codes.InvalidArgument, message: "Invalid value for bind parameter p: Expected INT64."},
 		{sql: "SELECT @p", params: map[string]relation.Param{"p": {Type: value.Int64Type, Wire: value.Float64(1).AppendWire(nil)}}, code: codes.InvalidArgument, message: "Invalid value for bind parameter p: Expected INT64."},

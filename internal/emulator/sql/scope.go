@@ -14,7 +14,7 @@ type scope struct {
 	// outer is the scope of the query around this one.
 	outer *scope
 	vars  []*rangeVar
-	// widthOf the env of the FROM clause, and which leaf fills each cell.
+	// owners are the leaves that fill the cells of the FROM clause's env.
 	owners []*leaf
 	ctes   *cte
 	// group is set while the clauses after GROUP BY are analysed: columns then
@@ -40,10 +40,7 @@ type scope struct {
 type rangeVar struct {
 	name string
 	cols []rangeCol
-	// scalar is set for a range variable that is itself a value: an element of
-	// UNNEST.
-	scalar bool
-	leaf   *leaf
+	leaf *leaf
 	// hidden columns cannot be named without the range variable: those that
 	// JOIN USING has merged into the other side's.
 	hidden map[int]bool
@@ -109,10 +106,11 @@ func (r columnRef) expr(s *scope, n ast.Node) (expr, error) {
 	return &columnExpr{depth: r.depth, cell: cell, t: c.typ}, nil
 }
 
-// find looks a single name up: a column of this query or of one around it.
-func (s *scope) find(id *ast.Ident) (columnRef, bool, error) {
+// find looks a single name up: a column of this query or of one around it,
+// before stop.
+func (s *scope) find(id *ast.Ident, stop *scope) (columnRef, bool, error) {
 	depth := 0
-	for at := s; at != nil; at, depth = at.outer, depth+1 {
+	for at := s; at != stop; at, depth = at.outer, depth+1 {
 		var found *columnRef
 		for _, rv := range at.vars {
 			col, n := rv.column(id.Name)
@@ -171,13 +169,17 @@ func (s *scope) pathHead(n ast.Node, ids []*ast.Ident) (expr, []*ast.Ident, erro
 		x, err := s.aliased(alias)
 		return x, ids[1:], err
 	}
-	ref, ok, err := s.find(ids[0])
+	rv, at, depth := s.findVar(ids[0].Name)
+	// In a.b an alias a goes before a column a of the same FROM clause.
+	stop := (*scope)(nil)
+	if rv != nil && len(ids) > 1 {
+		stop = at
+	}
+	ref, ok, err := s.find(ids[0], stop)
 	if err != nil {
 		return nil, nil, err
 	}
-	rv, at, depth := s.findVar(ids[0].Name)
-	// In a.b an alias a goes before a column a of the same FROM clause.
-	if rv != nil && (!ok || len(ids) > 1 && depth <= ref.depth) {
+	if rv != nil && !ok {
 		return s.varPath(rv, at, depth, n, ids)
 	}
 	if ok {

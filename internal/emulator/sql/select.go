@@ -22,8 +22,6 @@ type plan struct {
 	// inKeyOrder tells that rows come in the wanted order by themselves.
 	inKeyOrder    bool
 	limit, offset expr
-	// row is the type of SELECT AS STRUCT, whose fields are out.
-	row *value.Type
 	// correlated tells that it refers to queries around it.
 	correlated bool
 }
