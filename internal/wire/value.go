@@ -186,12 +186,11 @@ type List []byte
 func (l List) Next() (v Value, rest List, ok bool) {
 	for len(l) > 0 {
 		if l[0] == tagListElement {
-			n, size := protowire.ConsumeVarint(l[1:])
-			if size < 0 || n > uint64(len(l)-1-size) {
+			v, n := consumeBytes(l[1:])
+			if n < 0 {
 				return nil, l, false
 			}
-			end := 1 + size + int(n)
-			return Value(l[1+size : end : end]), l[end:], true
+			return v, l[1+n:], true
 		}
 		_, _, n := protowire.ConsumeField(l)
 		if n < 0 {
