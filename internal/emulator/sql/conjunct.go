@@ -32,7 +32,7 @@ func (s *scope) conditions(n ast.Expr, clause string, j, ctx *join) error {
 // place moves every conjunct to the first point where all it refers to is
 // there, so that rows are dropped early and scans can use it; it returns those
 // for which that is the end of the FROM clause.
-func (s *scope) place(root source) (rest []expr) {
+func (s *scope) place(root source) (rest []expr, err error) {
 	all := root.leaves(nil)
 	for i, l := range all {
 		l.ord = i
@@ -53,9 +53,50 @@ func (s *scope) place(root source) (rest []expr) {
 		}
 	}
 	for _, l := range all {
+		if err := s.checkNullFiltered(l); err != nil {
+			return nil, err
+		}
 		s.plan(l)
 	}
-	return rest
+	return rest, nil
+}
+
+// checkNullFiltered refuses, as the service does, to read a NULL_FILTERED
+// index whose missing rows the query might ask for.
+func (s *scope) checkNullFiltered(l *leaf) error {
+	scan, ok := l.producer.(*tableScan)
+	if !ok || scan.index == nil || !scan.index.NullFiltered || scan.unchecked {
+		return nil
+	}
+	for _, k := range scan.index.Key {
+		c := scan.table.Columns[k.Column]
+		col := &keyColumn{scope: s, leaf: l, column: k.Column}
+		if !c.NotNull && !slices.ContainsFunc(l.filters, func(f conjunct) bool { return col.excludesNull(f.x) }) {
+			return invalid("The NULL_FILTERED index %s cannot be used to answer the query because it does not exclude rows with NULL in column %s: add %s IS NOT NULL", scan.index.Name, c.Name, c.Name)
+		}
+	}
+	return nil
+}
+
+// excludesNull tells whether a condition is never true where the column is
+// NULL.
+func (k *keyColumn) excludesNull(x expr) bool {
+	switch x := x.(type) {
+	case *notExpr:
+		isNull, ok := x.x.(*isNullExpr)
+		return ok && k.is(isNull.x.expr)
+	case *compareExpr:
+		return k.is(x.l.expr) || k.is(x.r.expr)
+	case *betweenExpr:
+		return k.is(x.x.expr)
+	case *likeExpr:
+		return k.is(x.l.expr)
+	case *inListExpr:
+		return k.is(x.l.expr)
+	case *inArrayExpr:
+		return k.is(x.l.expr)
+	}
+	return false
 }
 
 // lastRef is the position of the last leaf that cells belong to, or -1.

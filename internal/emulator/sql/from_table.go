@@ -24,6 +24,8 @@ type tableScan struct {
 	wants []wanted
 	// baseWants are those an index lacks and the table's own row has.
 	baseWants []wanted
+	// unchecked is the hint that skips the check of NULL_FILTERED indexes.
+	unchecked bool
 	seek      *seek
 }
 
@@ -174,12 +176,16 @@ func (s *scope) forceIndex(n ast.Node, scan *tableScan, hint *ast.Hint) error {
 		return nil
 	}
 	for _, r := range hint.Records {
+		if equalFold(r.Key.SQL(), "spanner_emulator.disable_query_null_filtered_index_check") {
+			b, ok := r.Value.(*ast.BoolLiteral)
+			scan.unchecked = ok && b.Value
+		}
 		if !equalFold(r.Key.SQL(), "FORCE_INDEX") {
 			continue
 		}
 		name := hintText(r.Value)
 		if equalFold(name, "_BASE_TABLE") {
-			return nil
+			continue
 		}
 		index, ok := scan.table.Index(name)
 		if !ok {

@@ -56,6 +56,9 @@ func (m *memory) insert(tb testing.TB, table string, cells ...any) {
 	}
 	m.put(t.ID, t, t.PrimaryKey, row, row)
 	for _, x := range t.Indexes {
+		if x.NullFiltered && slices.ContainsFunc(x.Key, func(k catalog.KeyPart) bool { return value.IsNullWire(row.Cell(k.Column)) }) {
+			continue
+		}
 		var entry value.Row
 		for _, n := range x.EntryColumns() {
 			entry = entry.AppendCell(row.Cell(n))

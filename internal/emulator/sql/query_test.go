@@ -2,6 +2,7 @@ package sql_test
 
 import (
 	"context"
+	"iter"
 	"strings"
 	"testing"
 
@@ -22,6 +23,7 @@ func shop(tb testing.TB) *memory {
 			PRIMARY KEY (Id, OrderId DESC), INTERLEAVE IN PARENT Users ON DELETE CASCADE`,
 		`CREATE TABLE Kinds (K STRING(MAX) NOT NULL, F FLOAT64, D DATE, B BYTES(MAX), Ok BOOL) PRIMARY KEY (K)`,
 		`CREATE INDEX UsersByName ON Users(Name) STORING (Age)`,
+		`CREATE NULL_FILTERED INDEX KindsByDay ON Kinds(D)`,
 	)
 	tags := func(items ...string) value.Value {
 		list := make([]value.Value, len(items))
@@ -104,6 +106,10 @@ func TestSelect(t *testing.T) {
 		{sql: "SELECT Id FROM Users LIMIT 0"},
 		{sql: "SELECT Id FROM Users@{FORCE_INDEX=UsersByName}", rows: []string{"3", "1", "2", "4"}},
 		{sql: "SELECT Id, Tags FROM Users@{FORCE_INDEX=UsersByName} WHERE Name = 'Dan'", rows: []string{`4, ["y"]`}},
+		{sql: "SELECT K FROM Kinds@{FORCE_INDEX=KindsByDay} WHERE D IS NOT NULL", rows: []string{`"c"`, `"a"`}},
+		{sql: "SELECT K FROM Kinds@{FORCE_INDEX=KindsByDay} WHERE D > '2000-01-01'", rows: []string{`"a"`}},
+		{sql: "SELECT K FROM Kinds@{FORCE_INDEX=KindsByDay}", code: codes.InvalidArgument, message: "NULL_FILTERED"},
+		{sql: "SELECT K FROM Kinds@{FORCE_INDEX=KindsByDay, spanner_emulator.disable_query_null_filtered_index_check=true}", rows: []string{`"c"`, `"a"`}},
 		{sql: "SELECT Id FROM Users@{FORCE_INDEX=Nope}", code: codes.InvalidArgument, message: "does not have a secondary index called Nope"},
 		{sql: "@{spanner_emulator.disable_query_partitionability_check=true} SELECT COUNT(*) FROM Users", rows: []string{"4"}},
 		{sql: "SELECT Nope FROM Users", code: codes.InvalidArgument, message: "Unrecognized name: Nope [at 1:8]"},
@@ -122,10 +128,57 @@ func TestSelect(t *testing.T) {
 	})
 }
 
+func TestNesting(t *testing.T) {
+	m := shop(t)
+	for _, c := range []struct {
+		name, sql string
+		code      codes.Code
+	}{
+		{"long OR", "SELECT 1 FROM Users WHERE Id = 0" + strings.Repeat(" OR Id = 1", 20_000), codes.OK},
+		{"long AND in brackets", "SELECT 1 FROM Users WHERE " + strings.Repeat("(Id = 1) AND ", 20_000) + "TRUE", codes.OK},
+		{"long sum", "SELECT 1" + strings.Repeat("+1", 1_000), codes.OK},
+		{"longer sum", "SELECT 1" + strings.Repeat("+1", 100_000), codes.InvalidArgument},
+		{"brackets", "SELECT " + strings.Repeat("(", 250) + "1" + strings.Repeat(")", 250), codes.OK},
+		{"too many brackets", "SELECT " + strings.Repeat("(", 400_000) + "1" + strings.Repeat(")", 400_000), codes.InvalidArgument},
+		{"open brackets", "SELECT " + strings.Repeat("(", 900_000), codes.InvalidArgument},
+		{"NOT", "SELECT " + strings.Repeat("NOT ", 200_000) + "TRUE", codes.InvalidArgument},
+		{"minus", "SELECT " + strings.Repeat("- ", 400_000) + "1", codes.InvalidArgument},
+		{"CASE", "SELECT " + strings.Repeat("CASE ", 100_000), codes.InvalidArgument},
+		{"types", "SELECT CAST(1 AS " + strings.Repeat("ARRAY<", 100_000), codes.InvalidArgument},
+		{"joins", "SELECT 1 FROM Users" + strings.Repeat(" CROSS JOIN Users", 50_000), codes.InvalidArgument},
+		{"too long", "SELECT '" + strings.Repeat("x", 1_000_001) + "'", codes.InvalidArgument},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q, err := sql.Prepare(m, c.sql, nil)
+			for _, rowErr := range rowsOf(q) {
+				err = rowErr
+			}
+			if status.Code(err) != c.code {
+				t.Errorf("error %v, want %s", err, c.code)
+			}
+		})
+	}
+}
+
+// rowsOf runs a query, if there is one.
+func rowsOf(q *sql.Query) iter.Seq2[value.Row, error] {
+	if q == nil {
+		return func(func(value.Row, error) bool) {}
+	}
+	return q.Rows(context.Background())
+}
+
 func TestParameters(t *testing.T) {
 	text, number := value.String("Ada"), value.Int64(36)
 	ints := value.Array(value.Int64Type, []value.Value{value.Int64(1), value.Int64(3), value.Null(value.Int64Type)})
+	pair := value.StructOf(value.Field{Name: "i", Type: value.Int64Type}, value.Field{Name: "n", Type: value.StringType})
+	pairs := value.Array(pair, []value.Value{
+		value.Struct(pair, []value.Value{value.Int64(1), text}), value.Struct(pair, []value.Value{value.Int64(2), text}),
+	})
 	runCases(t, shop(t), []queryCase{
+		{sql: "SELECT Id FROM Users WHERE (Id, Name) IN UNNEST(@p)", params: map[string]relation.Param{"p": typed(pairs)}, rows: []string{"1"}},
+		{sql: "SELECT u.Name, k.n FROM UNNEST(@p) AS k JOIN Users AS u ON u.Id = k.i ORDER BY u.Id", params: map[string]relation.Param{"p": typed(pairs)}, rows: []string{`"Ada", "Ada"`, `"Bob", "Ada"`}},
+		{sql: "SELECT @p", params: map[string]relation.Param{"p": typed(pairs)}, code: codes.Unimplemented, message: "null-valued array of struct"},
 		{sql: "SELECT Id FROM Users WHERE Name = @P", params: map[string]relation.Param{"p": typed(text)}, rows: []string{"1"}},
 		{sql: "SELECT Id FROM Users WHERE Age = @p", params: map[string]relation.Param{"p": untyped(number)}, rows: []string{"1", "4"}},
 		{sql: "SELECT Id FROM Users WHERE Id IN UNNEST(@p)", params: map[string]relation.Param{"p": untyped(ints)}, rows: []string{"1", "3"}},

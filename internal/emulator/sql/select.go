@@ -98,7 +98,11 @@ func (a *analyzer) selectPlan(q *ast.Query, n *ast.Select, outer *scope, ctes *c
 	s.aliases = nil
 	p.correlated = s.correlated
 	if p.root != nil {
-		p.where = append(p.where, s.place(p.root)...)
+		rest, err := s.place(p.root)
+		if err != nil {
+			return nil, err
+		}
+		p.where = append(p.where, rest...)
 		p.inKeyOrder = p.ordered()
 	}
 	return p, nil
