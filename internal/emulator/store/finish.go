@@ -78,6 +78,11 @@ func (tx *transaction) cascade(log []change) error {
 				continue
 			}
 			for _, e := range fk.from.matching(fk.fromIdx, fk.fromCols, c.old.row, fk.toCols) {
+				// What the transaction itself wrote is not swept away: its reference
+				// is wrong.
+				if tx.everWritten(fk.from, e.Key) {
+					return fk.violated()
+				}
 				if err := tx.deleteRow(fk.from, e.Key, e.Row); err != nil {
 					return err
 				}
@@ -125,11 +130,15 @@ func (p *plan) checkOutgoing(row value.Row) error {
 			continue
 		}
 		if len(fk.to.matching(fk.toIdx, fk.toCols, row, fk.fromCols)) == 0 {
-			return status.Errorf(codes.FailedPrecondition, "Foreign key constraint `%s` is violated on table `%s`. Cannot find referenced values in %s(%s).",
-				fk.def.Name, p.table.Name, fk.to.table.Name, columnNames(fk.toCols))
+			return fk.violated()
 		}
 	}
 	return nil
+}
+
+func (fk *foreignKey) violated() error {
+	return status.Errorf(codes.FailedPrecondition, "Foreign key constraint `%s` is violated on table `%s`. Cannot find referenced values in %s(%s).",
+		fk.def.Name, fk.from.table.Name, fk.to.table.Name, columnNames(fk.toCols))
 }
 
 // checkIncoming: values that a row gave up must be referenced no more, unless
@@ -153,7 +162,7 @@ func (tx *transaction) checkWrittenAndDeleted(c change, row value.Row) error {
 	if i < 0 || len(tx.keyDeletes) == 0 {
 		return nil
 	}
-	if row == nil && !tx.everWritten(c) {
+	if row == nil && !tx.everWritten(c.plan, c.key) {
 		return nil
 	}
 	for _, d := range tx.keyDeletes {
@@ -170,9 +179,9 @@ func (tx *transaction) checkWrittenAndDeleted(c change, row value.Row) error {
 }
 
 // everWritten tells whether a step of the transaction wrote this row.
-func (tx *transaction) everWritten(c change) bool {
+func (tx *transaction) everWritten(p *plan, key string) bool {
 	return slices.ContainsFunc(tx.batch.steps, func(s step) bool {
-		return s.plan == c.plan && s.op != opDelete && s.row.key == c.key
+		return s.plan == p && s.op != opDelete && s.row.key == key
 	})
 }
 
