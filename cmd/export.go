@@ -14,8 +14,8 @@ import (
 	"spanbulk/internal/transform"
 )
 
-const exportLong = `Export reads tables at one snapshot and writes their rows to stdout, a file or a
-directory.
+const exportLong = `Export reads tables, or the result of a query, at one snapshot and writes the rows
+to stdout, a file or a directory.
 
 Spanner splits the read into partitions, which are read in parallel; the order
 of rows is open. Every row is written once, whatever breaks on the way. Files
@@ -28,6 +28,10 @@ const exportExample = `  # A table to stdout
   # Compressed files, one for each partition, as the table was an hour ago
   spanbulk export -d projects/p/instances/i/databases/shop --table Orders \
       --exact-staleness 1h --output orders/ --format ndjson --compression zstd
+
+  # What a condition holds for
+  spanbulk export -d projects/p/instances/i/databases/shop --table Orders \
+      --where 'PlacedAt >= @since' --param since:TIMESTAMP=2026-01-01T00:00:00Z
 
   # Every table at one snapshot, without disturbing the serving traffic
   spanbulk export -d projects/p/instances/i/databases/shop --all-tables --data-boost --output backup/`
@@ -82,7 +86,9 @@ type exportPlan struct {
 	database database.Options
 	reader   reader.Options
 	progress *reader.Progress
-	tables   []schema.Name // empty means all
+	tables   []schema.Name // empty means all, or a query
+	sql      string        // of --query; empty means tables
+	params   []param
 	format   format.Options
 	program  *transform.Program // of --jq; nil if there is none
 	output   output.Options
@@ -91,13 +97,13 @@ type exportPlan struct {
 // validate checks everything that can be checked before anything is opened.
 func (o *exportOptions) validate(a *app) (*exportPlan, error) {
 	p := &exportPlan{options: o, progress: new(reader.Progress)}
-	var err error
-	if p.tables, err = o.source.names(); err != nil {
+	if err := o.resolveSource(p); err != nil {
 		return nil, err
 	}
 	if err := o.snapshot.validate(a); err != nil {
 		return nil, err
 	}
+	var err error
 	if p.format, err = o.format.resolve(a, o.output.path); err != nil {
 		return nil, err
 	}
@@ -112,6 +118,26 @@ func (o *exportOptions) validate(a *app) (*exportPlan, error) {
 	}
 	p.database, err = o.connection.databaseOptions(a, p.reader.Parallelism)
 	return p, err
+}
+
+func (o *exportOptions) resolveSource(p *exportPlan) error {
+	err := o.source.validate()
+	if err != nil {
+		return err
+	}
+	if o.source.noPartition && o.snapshot.dataBoost {
+		return usagef("--data-boost and --no-partition exclude each other: Data Boost reads partitions only")
+	}
+	if o.source.isQuery() {
+		if p.sql, err = o.source.sql(); err != nil {
+			return err
+		}
+	}
+	if p.tables, err = o.source.names(); err != nil {
+		return err
+	}
+	p.params, err = o.source.parsedParams()
+	return err
 }
 
 func (o *exportOptions) readerOptions(a *app, progress *reader.Progress) (reader.Options, error) {

@@ -14,58 +14,8 @@ import (
 	"spanbulk/internal/format"
 	"spanbulk/internal/output"
 	"spanbulk/internal/reader"
-	"spanbulk/internal/schema"
 	"spanbulk/internal/transform"
 )
-
-// sourceOptions say what is read.
-type sourceOptions struct {
-	tables    []string
-	allTables bool
-	schema    string
-	columns   []string
-}
-
-func (o *sourceOptions) addFlags(fs *flagSet) {
-	g := group{fs, groupWhat}
-	g.texts(&o.tables, "table", "`name` of a table or view, quoted where SQL would need it; may be given again")
-	g.flag(&o.allTables, "all-tables", "every table that holds data, all at one snapshot")
-	g.text(&o.schema, "schema", "named `schema` of the tables")
-	g.list(&o.columns, "columns", "`names` of the columns, parted by commas (default every readable column, in table order)")
-}
-
-// names returns the tables to read; none means all.
-func (o *sourceOptions) names() ([]schema.Name, error) {
-	switch {
-	case o.allTables && len(o.tables) > 0:
-		return nil, usagef("--all-tables and --table exclude each other")
-	case o.allTables && len(o.columns) > 0:
-		return nil, usagef("--columns needs one --table")
-	case o.allTables:
-		return nil, nil
-	case len(o.tables) == 0:
-		return nil, usagef("neither --table nor --all-tables is given")
-	case len(o.tables) > 1 && len(o.columns) > 0:
-		return nil, usagef("--columns needs one --table, not %d", len(o.tables))
-	}
-	names := make([]schema.Name, len(o.tables))
-	for i, text := range o.tables {
-		name, err := schema.ParseName(text)
-		if err != nil {
-			return nil, usagef("--table: %w", err)
-		}
-		if o.schema != "" {
-			if name.Schema != "" {
-				return nil, usagef("--schema %s and --table %s both name a schema", o.schema, text)
-			}
-			if name.Schema, err = schema.ParseIdent(o.schema); err != nil {
-				return nil, usagef("--schema: %w", err)
-			}
-		}
-		names[i] = name
-	}
-	return names, nil
-}
 
 // snapshotOptions say at what time and by which servers rows are read.
 type snapshotOptions struct {
@@ -298,7 +248,7 @@ func (o *outputOptions) isStdout() bool { return o.path == "-" || o.path == "" }
 
 func (o *outputOptions) resolve(a *app, p *exportPlan) (output.Options, error) {
 	isStdout := o.isStdout()
-	severalTables := len(p.tables) != 1
+	severalTables := p.sql == "" && len(p.tables) != 1
 	switch {
 	case isStdout && severalTables:
 		return output.Options{}, usagef("several tables need a directory or a template with {table} as --output")

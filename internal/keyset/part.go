@@ -71,6 +71,10 @@ func textPart(t *spannerpb.Type, element any) (part, error) {
 	default:
 		return part{}, fmt.Errorf("a %s is not a JSON %s", t.GetCode(), jsonKind(element))
 	}
+	if t.GetTypeAnnotation() == spannerpb.TypeAnnotationCode_PG_NUMERIC {
+		// It has other bounds and a NaN, and cannot be part of a key.
+		return part{structpb.NewStringValue(text), text}, nil
+	}
 	text, sort, err := parseText(t.GetCode(), text)
 	if err != nil {
 		return part{}, err

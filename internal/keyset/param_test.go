@@ -1,0 +1,53 @@
+package keyset_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"spanbulk/internal/keyset"
+	"spanbulk/internal/schema"
+)
+
+func TestParseParam(t *testing.T) {
+	tests := []struct{ kind, text, want, fail string }{
+		{kind: "STRING", text: "null", want: `"null"`},
+		{kind: "STRING", text: `say "hi"`, want: `"say \"hi\""`},
+		{kind: "INT64", text: "null", want: `null`},
+		{kind: "INT64", text: "007", want: `"7"`},
+		{kind: "INT64", text: "seven", fail: "not an INT64: a whole number within 64 bits"},
+		{kind: "BOOL", text: "true", want: `true`},
+		{kind: "BOOL", text: "yes", fail: "not the JSON of a BOOL"},
+		{kind: "FLOAT64", text: "1.5", want: `1.5`},
+		{kind: "FLOAT64", text: "NaN", want: `"NaN"`},
+		{kind: "FLOAT64", text: "fast", fail: `a float is a number or one of "NaN", "Infinity", "-Infinity"`},
+		{kind: "JSON", text: `{"a": 1}`, want: `"{\"a\": 1}"`},
+		{kind: "JSON", text: `{`, fail: "not JSON"},
+		{kind: "DATE", text: "2026-01-31", want: `"2026-01-31"`},
+		{kind: "INTERVAL", text: "P1Y", want: `"P1Y"`},
+		{kind: "ARRAY<INT64>", text: `[1,null,"3"]`, want: `["1",null,"3"]`},
+		{kind: "ARRAY<STRING>", text: `["a","b"]`, want: `["a","b"]`},
+		{kind: "ARRAY<JSON>", text: `[{"a":1.50},"{}"]`, want: `["{\"a\":1.50}","{}"]`},
+		{kind: "ARRAY<INT64>", text: `[1,"x"]`, fail: "element 2: not an INT64: a whole number within 64 bits"},
+		{kind: "ARRAY<INT64>", text: `1`, fail: "an ARRAY is a JSON array"},
+		{kind: "STRUCT<a INT64>", text: `{}`, fail: "parameters of this type are not supported"},
+	}
+	for _, tt := range tests {
+		kind, err := schema.GoogleSQL.ParseType(tt.kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := keyset.ParseParam(kind, tt.text)
+		if tt.fail != "" {
+			if err == nil || err.Error() != tt.fail {
+				t.Errorf("%s %q: error %v, want %q", tt.kind, tt.text, err, tt.fail)
+			}
+			continue
+		}
+		raw, _ := protojson.Marshal(got)
+		if text := strings.ReplaceAll(string(raw), ", ", ","); err != nil || text != tt.want {
+			t.Errorf("%s %q = %s, %v, want %s", tt.kind, tt.text, text, err, tt.want)
+		}
+	}
+}
