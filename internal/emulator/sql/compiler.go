@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"slices"
 	"time"
 
 	"spanbulk/internal/emulator/catalog"
@@ -40,6 +41,9 @@ func (c Compiler) Compile(t *catalog.Table, e *catalog.Expr, typ *value.Type) (r
 			err = invalid("Expression %s does not have type %s", e.Text, typ)
 		}
 	}
+	if err == nil && a.volatile && !isDefault(t, e) {
+		err = invalid("Expression %s is non-deterministic: a generated column or check constraint must give the same value whenever it is evaluated", e.Text)
+	}
 	if err != nil {
 		return nil, asInvalid(err)
 	}
@@ -54,6 +58,12 @@ func (c Compiler) Compile(t *catalog.Table, e *catalog.Expr, typ *value.Type) (r
 		}
 		return x.eval(en)
 	}, nil
+}
+
+// isDefault tells whether an expression is evaluated once, when a row is
+// written.
+func isDefault(t *catalog.Table, e *catalog.Expr) bool {
+	return slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.Default == e || c.OnUpdate == e })
 }
 
 // rowCells notes which columns an expression wants; there is one row, the
