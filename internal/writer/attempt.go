@@ -1,0 +1,81 @@
+package writer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"cloud.google.com/go/spanner/apiv1/spannerpb"
+	gax "github.com/googleapis/gax-go/v2"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"spanbulk/internal/database"
+	"spanbulk/internal/wire"
+)
+
+// sender makes the calls of one slot.
+type sender struct {
+	writer *Writer
+	answer wire.BatchWriteAnswer
+}
+
+// attempt sends a batch once and notes the outcome in it. It ends within
+// Options.BatchWriteTimeout, whatever the server does.
+func (s *sender) attempt(ctx context.Context, b *batch) {
+	o := &s.writer.opt
+	b.prepare(s.writer.header)
+	o.Progress.Batches.Add(1)
+	o.Progress.InFlight.Add(1)
+	defer o.Progress.InFlight.Add(-1)
+	ctx, cancel := context.WithTimeout(database.RouteToLeader(ctx), o.BatchWriteTimeout)
+	defer cancel()
+	if o.Method == Commit {
+		b.err = s.commit(ctx, b)
+	} else {
+		b.err = s.batchWrite(ctx, b)
+	}
+	if b.err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		b.err = status.Errorf(codes.DeadlineExceeded, "no answer in %v", o.BatchWriteTimeout)
+	}
+}
+
+func (s *sender) batchWrite(ctx context.Context, b *batch) error {
+	stream, err := s.writer.conn.Client().BatchWrite(ctx, &spannerpb.BatchWriteRequest{Session: s.writer.session},
+		gax.WithGRPCOptions(b.request.CallOption()))
+	if err != nil {
+		return err
+	}
+	for {
+		switch err := stream.RecvMsg(&s.answer); {
+		case errors.Is(err, io.EOF):
+			if b.answers < len(b.entries) {
+				return errShort
+			}
+			return nil
+		case err != nil:
+			return err
+		}
+		for _, i := range s.answer.Indexes {
+			if i < 0 || int(i) >= len(b.entries) {
+				return status.Error(codes.Internal, fmt.Sprintf("the server answered for group %d of %d", i, len(b.entries)))
+			}
+			b.answer(int(i), s.answer.Status)
+		}
+	}
+}
+
+// commit answers for all records alike: they are one transaction.
+func (s *sender) commit(ctx context.Context, b *batch) error {
+	// The generated client would try again by itself, without counting.
+	once := gax.WithRetry(func() gax.Retryer { return nil })
+	_, err := s.writer.conn.Client().Commit(ctx, &spannerpb.CommitRequest{Session: s.writer.session},
+		gax.WithGRPCOptions(b.request.CallOption()), once)
+	if err == nil {
+		for i := range b.entries {
+			b.answer(i, nil)
+		}
+	}
+	return err
+}

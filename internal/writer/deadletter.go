@@ -1,0 +1,179 @@
+package writer
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"google.golang.org/grpc/codes"
+
+	"spanbulk/internal/fault"
+	"spanbulk/internal/wire"
+)
+
+// Letter is one line of a dead letter file: a refused record with what is needed
+// to understand it and to take it again.
+type Letter struct {
+	Input  string `json:"input"`
+	Line   int64  `json:"line,omitempty"`
+	Number int64  `json:"number"`
+	// Format and Context are as in Source.
+	Format  string `json:"format,omitempty"`
+	Context string `json:"context,omitempty"`
+	// Record is the record as it came in; RecordBytes instead if it is not
+	// UTF-8. Both are nil where the record could not be kept, such as one that
+	// is too large to be read.
+	Record      *string `json:"record,omitempty"`
+	RecordBytes []byte  `json:"recordBase64,omitempty"`
+	Table       string  `json:"table,omitempty"`
+	Operation   string  `json:"operation,omitempty"`
+	Status      string  `json:"status"`
+	Message     string  `json:"message"`
+	// UnknownOutcome says that an earlier attempt may have been applied:
+	// ALREADY_EXISTS may be the record's own success.
+	UnknownOutcome bool `json:"unknownOutcome"`
+}
+
+// Raw returns the record's bytes as they came in.
+func (l *Letter) Raw() ([]byte, error) {
+	switch {
+	case l.Record != nil:
+		return []byte(*l.Record), nil
+	case l.RecordBytes != nil:
+		return l.RecordBytes, nil
+	default:
+		return nil, errors.New("the dead letter does not hold its record")
+	}
+}
+
+// DeadLetters returns the Refuser that writes refused records to out, a Letter
+// as JSON on each line. Flush ends in sync, if not nil: that of the file.
+func DeadLetters(out io.Writer, sync func() error) Refuser {
+	return &deadLetters{out: bufio.NewWriter(out), sync: sync}
+}
+
+type deadLetters struct {
+	out  *bufio.Writer
+	sync func() error
+}
+
+func (d *deadLetters) Refuse(r *Refusal) error {
+	encoder := json.NewEncoder(d.out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(letterOf(r)); err != nil {
+		return deadLetterFault(err)
+	}
+	return nil
+}
+
+func (d *deadLetters) Flush() error {
+	err := d.out.Flush()
+	if err == nil && d.sync != nil {
+		err = d.sync()
+	}
+	if err != nil {
+		return deadLetterFault(err)
+	}
+	return nil
+}
+
+func deadLetterFault(err error) error {
+	return &fault.Error{Code: codes.Unknown, Op: "write", Object: "the dead letter file", Reason: err.Error(), Err: err}
+}
+
+func letterOf(r *Refusal) *Letter {
+	l := &Letter{
+		Input: r.Source.Name, Line: r.Position.Line, Number: r.Position.Number,
+		Format: r.Source.Format, Context: r.Source.Context,
+		Table: r.Table, Status: fault.CodeName(r.Code), Message: r.Message, UnknownOutcome: r.UnknownOutcome,
+	}
+	if r.Operation != 0 {
+		l.Operation = r.Operation.String()
+	}
+	switch {
+	case r.Raw == nil:
+	case utf8.Valid(r.Raw):
+		text := string(r.Raw)
+		l.Record = &text
+	default:
+		l.RecordBytes = r.Raw
+	}
+	return l
+}
+
+// ParseOperation reads an operation as it is spelled in a dead letter and on the
+// command line.
+func ParseOperation(text string) (wire.Operation, error) {
+	for op := wire.Insert; op <= wire.Delete; op++ {
+		if text == op.String() {
+			return op, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no operation: insert, update, insert-or-update, replace, delete", text)
+}
+
+// LetterReader reads a dead letter file.
+type LetterReader struct {
+	name string
+	in   *bufio.Reader
+	line int64
+}
+
+// ReadLetters returns a LetterReader of the file called name in messages.
+func ReadLetters(name string, in io.Reader) *LetterReader {
+	return &LetterReader{name: name, in: bufio.NewReaderSize(in, 64<<10)}
+}
+
+// Line is the line of the Letter that Next returned last.
+func (r *LetterReader) Line() int64 { return r.line }
+
+// Next returns the next letter, io.EOF after the last.
+func (r *LetterReader) Next() (*Letter, error) {
+	for {
+		text, err := r.in.ReadBytes('\n')
+		if len(text) == 0 && err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil, io.EOF
+			}
+			return nil, r.fault(err.Error(), err)
+		}
+		r.line++
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, r.fault(err.Error(), err)
+		}
+		if isBlank(text) {
+			continue
+		}
+		return r.parse(text)
+	}
+}
+
+func isBlank(line []byte) bool {
+	for _, c := range line {
+		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *LetterReader) parse(text []byte) (*Letter, error) {
+	l := new(Letter)
+	// The text of a JSON error can quote the input.
+	if err := json.Unmarshal(text, l); err != nil {
+		return nil, r.fault("it is no dead letter, which is a JSON object", err)
+	}
+	if l.Status == "" {
+		return nil, r.fault("it is no dead letter: it has no status", nil)
+	}
+	return l, nil
+}
+
+func (r *LetterReader) fault(reason string, err error) error {
+	return &fault.Error{
+		Code: codes.InvalidArgument, Op: "read", Object: fmt.Sprintf("%s:%d", r.name, r.line), Reason: reason, Err: err,
+	}
+}
