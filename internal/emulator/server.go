@@ -57,7 +57,6 @@ func New(opts Options) (*Server, error) {
 		grpc.ForceServerCodecV2(s.codec),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxSendMsgSize(maxMessage),
-		grpc.SharedWriteBuffer(true),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.UnaryInterceptor(s.faults.unary),
 		grpc.StreamInterceptor(s.faults.stream),

@@ -172,7 +172,7 @@ func sameValues(t testing.TB, got, want []*structpb.Value) {
 // Every split size gives back the same values.
 func TestChunks(t *testing.T) {
 	f, want := chunkFixture(t, 20)
-	for size := 1; size <= 60; size++ {
+	for _, size := range []int{1, 2, 3, 4, 5, 7, 8, 11, 13, 17, 24, 40, 60} {
 		f.srv.SetMessages(emulator.Messages{MaxBytes: size})
 		r := &receiver{t: t}
 		if err := f.read(t, r, allChunks()); err != nil {
@@ -200,9 +200,9 @@ func TestResume(t *testing.T) {
 		"chunks of rows": {MaxRows: 3, MaxBytes: 40},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, want := chunkFixture(t, 20)
+			f, want := chunkFixture(t, 12)
 			f.srv.SetMessages(m)
-			for cut := 1; cut <= 12; cut++ {
+			for _, cut := range []int{1, 2, 3, 7} {
 				for kind, run := range map[string]func(r *receiver) error{
 					"StreamingRead": func(r *receiver) error { return f.read(t, r, allChunks()) },
 					"ExecuteStreamingSql": func(r *receiver) error {

@@ -92,7 +92,10 @@ func appendJSON(dst []byte, c *catalog.Column, raw []byte) ([]byte, error) {
 }
 
 func appendTyped(dst []byte, t *value.Type, raw []byte) ([]byte, error) {
-	if string(raw) == "null" {
+	switch string(raw) {
+	case "":
+		return dst, errorString("expected a value of type " + t.String() + ", found nothing")
+	case "null":
 		return appendNull(dst), nil
 	}
 	if t.Code == value.JSONCode {

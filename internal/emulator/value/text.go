@@ -36,14 +36,6 @@ func (v Value) AppendText(dst []byte) []byte {
 	}
 }
 
-// Limits of DATE and TIMESTAMP: years 1 to 9999.
-const (
-	minDays    = -719162
-	maxDays    = 2932896
-	minSeconds = minDays * 86400
-	maxSeconds = maxDays*86400 + 86399
-)
-
 // parsed is the outcome of reading a text: what it means, whether it has the
 // right form, and whether it is in range.
 type parsed struct {
