@@ -147,6 +147,7 @@ type param struct{ name, kind, value string }
 func parseParam(text string) (param, error) {
 	name, rest, ok := strings.Cut(text, ":")
 	kind, value, typed := strings.Cut(rest, "=")
+	name = strings.TrimPrefix(name, "@") // as it is in the query
 	if !ok || !typed || name == "" || kind == "" {
 		shown := name
 		if !ok {
@@ -154,7 +155,7 @@ func parseParam(text string) (param, error) {
 		}
 		return param{}, usagef("--param %s: not of the form name:TYPE=value", shown)
 	}
-	return param{strings.TrimPrefix(name, "@"), kind, value}, nil
+	return param{name, kind, value}, nil
 }
 
 func (o *sourceOptions) parsedParams() ([]param, error) {

@@ -19,6 +19,7 @@ import (
 	rpccode "google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/grpc/codes"
 
+	"spanbulk/cmd"
 	"spanbulk/internal/emulator"
 )
 
@@ -168,4 +169,17 @@ func sortedLines(text string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
+}
+
+// cmdRefuse runs spanbulk in this process, which is quick, and expects it to
+// refuse its command line: refuse ARGUMENTS... It is for command lines that
+// touch no files: relative paths are not the script's.
+func cmdRefuse(ts *testscript.TestScript, neg bool, args []string) {
+	streams := cmd.Streams{
+		In: strings.NewReader(""), Out: ts.Stdout(), Err: ts.Stderr(),
+		LookupEnv: func(name string) (string, bool) { v := ts.Getenv(name); return v, v != "" },
+	}
+	if code := cmd.Run(context.Background(), streams, args); neg || code != 2 {
+		ts.Fatalf("spanbulk %s: exit code %d, want 2", strings.Join(args, " "), code)
+	}
 }
