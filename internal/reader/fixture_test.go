@@ -339,4 +339,3 @@ func checkThings(t *testing.T, got, want []thing) bool {
 	}
 	return true
 }
-
