@@ -27,6 +27,7 @@ func (s *Server) compiler() relation.Compiler { return sql.Compiler{Now: s.opts.
 // INFORMATION_SCHEMA, remembering what is read in a read-write transaction.
 type sqlSnapshot struct {
 	*view
+	now func() time.Time
 }
 
 // Schema is the schema at the snapshot's timestamp.
@@ -34,6 +35,9 @@ func (n sqlSnapshot) Schema() *catalog.Schema { return n.snapshot.Schema() }
 
 // Timestamp is what the snapshot is read at.
 func (n sqlSnapshot) Timestamp() time.Time { return n.snapshot.Timestamp() }
+
+// Now is the server's clock.
+func (n sqlSnapshot) Now() time.Time { return n.now() }
 
 // Table resolves a name in FROM.
 func (n sqlSnapshot) Table(path ...string) (*catalog.Table, bool) {
@@ -112,7 +116,7 @@ func (s *Server) query(ctx context.Context, req *spannerpb.ExecuteSqlRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	q, err := prepareQuery(v, req.GetSql(), req.GetParams(), req.GetParamTypes())
+	q, err := s.prepareQuery(v, req.GetSql(), req.GetParams(), req.GetParamTypes())
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +177,7 @@ func queryFingerprint(text string, params *structpb.Struct, types map[string]*sp
 	return fingerprint(&spannerpb.ExecuteSqlRequest{Sql: text, Params: params, ParamTypes: types, PartitionToken: partition})
 }
 
-func prepareQuery(v *view, text string, params *structpb.Struct, types map[string]*spannerpb.Type) (*sql.Query, error) {
+func (s *Server) prepareQuery(v *view, text string, params *structpb.Struct, types map[string]*spannerpb.Type) (*sql.Query, error) {
 	given := make(map[string]relation.Param, len(params.GetFields()))
 	for name, p := range params.GetFields() {
 		wire, err := proto.Marshal(p)
@@ -182,7 +186,7 @@ func prepareQuery(v *view, text string, params *structpb.Struct, types map[strin
 		}
 		given[name] = relation.Param{Type: value.TypeFromProto(types[name]), Wire: wire}
 	}
-	q, err := sql.Prepare(sqlSnapshot{v}, text, given)
+	q, err := sql.Prepare(sqlSnapshot{v, s.opts.Now}, text, given)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +284,7 @@ func (s *Server) PartitionQuery(ctx context.Context, req *spannerpb.PartitionQue
 	if err != nil {
 		return nil, err
 	}
-	q, err := prepareQuery(v, req.GetSql(), req.GetParams(), req.GetParamTypes())
+	q, err := s.prepareQuery(v, req.GetSql(), req.GetParams(), req.GetParamTypes())
 	if err != nil {
 		return nil, err
 	}

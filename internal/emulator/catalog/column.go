@@ -102,24 +102,24 @@ func (e *editor) setSemantics(c *Column, sem ast.ColumnDefaultSemantics) error {
 	case *ast.ColumnDefaultExpr:
 		c.Default = e.expr(d.Expr)
 		if d.OnUpdate != nil {
-			c.OnUpdate = e.expr(d.OnUpdate.Expr)
+			return status.Errorf(codes.Unimplemented, "Column %s: ON UPDATE is not supported", c.Name)
 		}
 	case *ast.GeneratedColumnExpr:
 		c.Generated = e.expr(d.Expr)
 		c.Stored = !d.Stored.Invalid()
 	case *ast.AutoIncrement:
-		c.Identity = &Identity{AutoIncrement: true}
+		return e.setIdentity(c, &Identity{AutoIncrement: true}, nil)
 	case *ast.IdentityColumn:
-		return setIdentity(c, d.Params)
+		return e.setIdentity(c, &Identity{}, d.Params)
 	}
 	return nil
 }
 
-func setIdentity(c *Column, params []ast.SequenceParam) error {
+func (e *editor) setIdentity(c *Column, id *Identity, params []ast.SequenceParam) error {
 	if c.Type.Code != value.Int64Code {
 		return status.Errorf(codes.InvalidArgument, "Identity column %s must be of type INT64.", c.Name)
 	}
-	c.Identity = &Identity{}
+	c.Identity = id
 	for _, p := range params {
 		switch p := p.(type) {
 		case *ast.BitReversedPositive:
@@ -130,7 +130,16 @@ func setIdentity(c *Column, params []ast.SequenceParam) error {
 			c.Identity.SkipRangeMin, c.Identity.SkipRangeMax = intLiteral(p.Min), intLiteral(p.Max)
 		}
 	}
-	return nil
+	return e.checkSequenceKind(c)
+}
+
+// checkSequenceKind: an identity column that names no kind takes the
+// database's.
+func (e *editor) checkSequenceKind(c *Column) error {
+	if _, set := e.Option("default_sequence_kind"); set || c.Identity.Kind != "" {
+		return nil
+	}
+	return status.Errorf(codes.InvalidArgument, "The sequence kind of an identity column %s is not specified. Please specify the sequence kind explicitly or set the database option `default_sequence_kind`.", c.Name)
 }
 
 func intLiteral(l *ast.IntLiteral) *int64 {
@@ -168,6 +177,9 @@ func (e *editor) alterAddColumn(t *Table, a *ast.AddColumn) error {
 	if a.Column.PrimaryKey {
 		return status.Errorf(codes.FailedPrecondition, "Cannot add primary key column %s to table %s.", a.Column.Name.Name, t.Name)
 	}
+	if a.Column.NotNull && a.Column.DefaultSemantics == nil {
+		return status.Errorf(codes.InvalidArgument, "Cannot add NOT NULL column %s.%s to existing table %s.", t.Name, a.Column.Name.Name, t.Name)
+	}
 	err := e.edit(t, func(t *Table) error { return e.addColumn(t, a.Column) })
 	if err != nil {
 		return err
@@ -203,8 +215,27 @@ func (e *editor) changeColumn(t *Table, c *Column, alteration ast.ColumnAlterati
 	case *ast.AlterColumnDropDefault:
 		c.Default = nil
 		return nil
+	case *ast.AlterColumnAlterIdentity:
+		return alterIdentity(t, c, a.Alteration)
 	}
 	return status.Errorf(codes.Unimplemented, "ALTER COLUMN %s is not supported", alteration.SQL())
+}
+
+func alterIdentity(t *Table, c *Column, alteration ast.IdentityAlteration) error {
+	if c.Identity == nil {
+		return status.Errorf(codes.FailedPrecondition, "Column `%s.%s` is not an identity column.", t.Name, c.Name)
+	}
+	id := *c.Identity
+	switch a := alteration.(type) {
+	case *ast.RestartCounterWith:
+		id.StartWithCounter = intLiteral(a.Counter)
+	case *ast.SetSkipRange:
+		id.SkipRangeMin, id.SkipRangeMax = intLiteral(a.SkipRange.Min), intLiteral(a.SkipRange.Max)
+	case *ast.SetNoSkipRange:
+		id.SkipRangeMin, id.SkipRangeMax = nil, nil
+	}
+	c.Identity = &id
+	return nil
 }
 
 // changeType allows what Spanner allows: another length, STRING to BYTES and

@@ -118,9 +118,6 @@ func (c *Column) ddl() string {
 		}
 	case c.Default != nil:
 		fmt.Fprintf(&b, " DEFAULT (%s)", c.Default.Text)
-		if c.OnUpdate != nil {
-			fmt.Fprintf(&b, " ON UPDATE (%s)", c.OnUpdate.Text)
-		}
 	case c.Identity != nil:
 		b.WriteString(" " + c.Identity.ddl())
 	}

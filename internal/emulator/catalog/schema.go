@@ -78,8 +78,6 @@ type Column struct {
 	Slot int
 	// Default is the expression of DEFAULT (...), or nil.
 	Default *Expr
-	// OnUpdate is the expression of ON UPDATE (...), or nil.
-	OnUpdate *Expr
 	// Generated is the expression of AS (...), or nil.
 	Generated *Expr
 	// Stored tells that a generated column is kept rather than computed on read.

@@ -19,6 +19,8 @@ type Snapshot interface {
 	Schema() *catalog.Schema
 	// Timestamp is what the snapshot is read at.
 	Timestamp() time.Time
+	// Now is the clock that CURRENT_TIMESTAMP follows.
+	Now() time.Time
 	// Table resolves a table name as written in FROM, one element per part:
 	// user tables, tables in named schemas, INFORMATION_SCHEMA and SPANNER_SYS
 	// views (for which Table.Virtual is true).
@@ -73,6 +75,7 @@ type Expression func(cell func(c *catalog.Column) []byte) (value.Value, error)
 
 // Compiler compiles expressions from DDL.
 type Compiler interface {
-	// Compile prepares expr over the columns of t, its value coerced to typ.
-	Compile(t *catalog.Table, expr *catalog.Expr, typ *value.Type) (Expression, error)
+	// Compile prepares expr over the columns of t, a table of schema, its value
+	// coerced to typ.
+	Compile(schema *catalog.Schema, t *catalog.Table, expr *catalog.Expr, typ *value.Type) (Expression, error)
 }

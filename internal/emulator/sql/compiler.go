@@ -14,14 +14,12 @@ import (
 type Compiler struct {
 	// Now is the clock of CURRENT_TIMESTAMP; nil stands for time.Now.
 	Now func() time.Time
-	// Schema gives the default time zone; nil stands for Spanner's own.
-	Schema *catalog.Schema
 }
 
 // Compile prepares an expression over the columns of t, its value coerced to
-// typ.
-func (c Compiler) Compile(t *catalog.Table, e *catalog.Expr, typ *value.Type) (relation.Expression, error) {
-	a, err := newAnalyzer("", c.Schema, nil)
+// typ. The schema gives the default time zone; nil stands for Spanner's own.
+func (c Compiler) Compile(schema *catalog.Schema, t *catalog.Table, e *catalog.Expr, typ *value.Type) (relation.Expression, error) {
+	a, err := newAnalyzer("", schema, nil)
 	if err != nil {
 		return nil, asInvalid(err)
 	}
@@ -63,7 +61,7 @@ func (c Compiler) Compile(t *catalog.Table, e *catalog.Expr, typ *value.Type) (r
 // isDefault tells whether an expression is evaluated once, when a row is
 // written.
 func isDefault(t *catalog.Table, e *catalog.Expr) bool {
-	return slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.Default == e || c.OnUpdate == e })
+	return slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.Default == e })
 }
 
 // rowCells notes which columns an expression wants; there is one row, the

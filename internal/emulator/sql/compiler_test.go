@@ -64,7 +64,7 @@ func compileColumn(t *testing.T, column string, now time.Time, a any) (value.Val
 	if e == nil {
 		e = x.Generated
 	}
-	compiled, err := sql.Compiler{Now: func() time.Time { return now }}.Compile(table, e, x.Type)
+	compiled, err := sql.Compiler{Now: func() time.Time { return now }}.Compile(nil, table, e, x.Type)
 	if err != nil {
 		return value.Value{}, err
 	}

@@ -103,6 +103,7 @@ func cellValue(tb testing.TB, t *value.Type, c any) value.Value {
 
 func (m *memory) Schema() *catalog.Schema { return m.schema }
 func (m *memory) Timestamp() time.Time    { return time.Unix(0, 0) }
+func (m *memory) Now() time.Time          { return time.Now() }
 
 func (m *memory) Table(path ...string) (*catalog.Table, bool) {
 	if len(path) == 2 {

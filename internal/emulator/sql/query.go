@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cloudspannerecosystem/memefish/ast"
 	"google.golang.org/grpc/codes"
@@ -123,7 +122,7 @@ func (q *Query) Rows(ctx context.Context) iter.Seq2[value.Row, error] { return q
 func (q *Query) RowsWithin(ctx context.Context, ranges []relation.KeyRange) iter.Seq2[value.Row, error] {
 	return func(yield func(value.Row, error) bool) {
 		rt := &runtime{
-			ctx: ctx, snap: q.snap, now: time.Now().UTC(), loc: q.a.loc,
+			ctx: ctx, snap: q.snap, now: q.snap.Now().UTC(), loc: q.a.loc,
 			driver: q.plan.driver(), within: ranges, memo: make(map[any]any),
 		}
 		var row value.Row

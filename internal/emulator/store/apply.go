@@ -19,6 +19,11 @@ func (tx *transaction) step(s *step) error {
 	switch s.op {
 	case opDelete:
 		return tx.deleteRanges(s)
+	}
+	if s.plan.cascades() {
+		tx.noteWritten(s)
+	}
+	switch s.op {
 	case opInsert:
 		return tx.insert(s)
 	case opUpdate:
@@ -31,6 +36,13 @@ func (tx *transaction) step(s *step) error {
 		}
 		return tx.update(s)
 	}
+}
+
+func (tx *transaction) noteWritten(s *step) {
+	if tx.written[s.plan] == nil {
+		tx.written[s.plan] = make(map[string]bool)
+	}
+	tx.written[s.plan][s.row.key] = true
 }
 
 // lateStep prepares a mutation that holds the commit timestamp, now known.
@@ -220,7 +232,9 @@ func (tx *transaction) deleteRanges(s *step) error {
 	if s.deleteSet.GetAll() {
 		tx.mutations++
 	}
-	tx.keyDeletes = append(tx.keyDeletes, deletedKeys{s.plan, s.del})
+	if s.plan.cascades() {
+		tx.deleted[s.plan] = append(tx.deleted[s.plan], s.del...)
+	}
 	return nil
 }
 

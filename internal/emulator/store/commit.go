@@ -104,7 +104,10 @@ func aborted() error {
 
 // commit applies a prepared batch. It is called with the lock held.
 func (s *Store) commit(b *batch) (Committed, error) {
-	tx := &transaction{store: s, batch: b, ts: s.commitTimestamp()}
+	tx := &transaction{
+		store: s, batch: b, ts: s.commitTimestamp(),
+		written: make(map[*plan]map[string]bool), deleted: make(map[*plan][]relation.KeyRange),
+	}
 	if err := tx.run(); err != nil {
 		tx.undo()
 		return Committed{}, err
@@ -123,9 +126,10 @@ type transaction struct {
 	// uniques are index entries added, to be checked for company at the end.
 	uniques   []uniqueEntry
 	mutations int64
-	// keyDeletes are key sets deleted from tables that foreign keys with ON
-	// DELETE CASCADE refer to.
-	keyDeletes []deletedKeys
+	// written and deleted are, for tables with foreign keys ON DELETE CASCADE
+	// alone, the keys that mutations wrote and the key ranges they deleted.
+	written map[*plan]map[string]bool
+	deleted map[*plan][]relation.KeyRange
 }
 
 // change remembers what stood under a key before the transaction. plan is nil
@@ -144,11 +148,6 @@ type uniqueEntry struct {
 	prefix int
 }
 
-type deletedKeys struct {
-	plan   *plan
-	ranges []relation.KeyRange
-}
-
 func (tx *transaction) run() error {
 	for i := range tx.batch.steps {
 		if err := tx.step(&tx.batch.steps[i]); err != nil {
@@ -157,6 +156,9 @@ func (tx *transaction) run() error {
 	}
 	if tx.mutations > maxMutations {
 		return tooManyMutations()
+	}
+	for p, ranges := range tx.deleted {
+		tx.deleted[p] = merge(ranges)
 	}
 	return tx.finish()
 }

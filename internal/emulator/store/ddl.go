@@ -42,7 +42,7 @@ func (s *Store) applyStatement(stmt string) (time.Time, error) {
 			trees[id] = newTree()
 		}
 	}
-	plans, err := newPlans(next, trees, s.compiler)
+	plans, err := s.newPlans(next, trees)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -214,7 +214,7 @@ func (tx *transaction) migrateCell(p *plan, old, c *catalog.Column, row value.Ro
 		v, err := p.defaults[c.Slot](noCell)
 		return v.AppendWire(nil), err
 	case old == nil && c.Identity != nil:
-		return tx.store.nextIdentity().AppendWire(nil), nil
+		return p.identity[c.Slot].next().AppendWire(nil), nil
 	case old != nil && !old.Type.Equal(c.Type):
 		v, err := value.FromWire(old.Type, row.Cell(c.Slot))
 		if err != nil {

@@ -2,11 +2,13 @@ package store
 
 import (
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"spanbulk/internal/emulator/catalog"
+	"spanbulk/internal/emulator/relation"
 	"spanbulk/internal/emulator/value"
 )
 
@@ -49,9 +51,6 @@ func (tx *transaction) recomputeRows(log []change) error {
 			return err
 		}
 		for _, g := range c.plan.computed {
-			if err := checkCell(c.plan.table, g.column, fresh.Cell(g.column.Slot)); err != nil {
-				return err
-			}
 			if c.plan.table.IsKey(g.column.Ordinal) && string(fresh.Cell(g.column.Slot)) != string(row.Cell(g.column.Slot)) {
 				return status.Errorf(codes.OutOfRange, "The value of generated primary key column `%s.%s` cannot be changed.", c.plan.table.Name, g.column.Name)
 			}
@@ -80,7 +79,7 @@ func (tx *transaction) cascade(log []change) error {
 			for _, e := range fk.from.matching(fk.fromIdx, fk.fromCols, c.old.row, fk.toCols) {
 				// What the transaction itself wrote is not swept away: its reference
 				// is wrong.
-				if tx.everWritten(fk.from, e.Key) {
+				if tx.written[fk.from][e.Key] {
 					return fk.violated()
 				}
 				if err := tx.deleteRow(fk.from, e.Key, e.Row); err != nil {
@@ -95,6 +94,9 @@ func (tx *transaction) cascade(log []change) error {
 func (tx *transaction) checkRow(c change) error {
 	row := c.tree.live(c.key)
 	if row != nil {
+		if err := c.plan.checkEvaluated(row); err != nil {
+			return err
+		}
 		if err := c.plan.checkConstraints(row); err != nil {
 			return err
 		}
@@ -109,6 +111,17 @@ func (tx *transaction) checkRow(c change) error {
 		return nil
 	}
 	return c.plan.checkIncoming(c.old.row)
+}
+
+// checkEvaluated holds values that may come from expressions against their
+// columns. A NOT NULL column may be NULL until here.
+func (p *plan) checkEvaluated(row value.Row) error {
+	for _, c := range p.evaluated {
+		if err := checkCell(p.table, c, row.Cell(c.Slot)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *plan) checkConstraints(row value.Row) error {
@@ -159,30 +172,19 @@ func (p *plan) checkIncoming(old value.Row) error {
 // refers to may not be written and deleted in one transaction.
 func (tx *transaction) checkWrittenAndDeleted(c change, row value.Row) error {
 	i := slices.IndexFunc(c.plan.incoming, func(fk *foreignKey) bool { return fk.def.OnDelete == catalog.Cascade })
-	if i < 0 || len(tx.keyDeletes) == 0 {
+	if i < 0 || row == nil && !tx.written[c.plan][c.key] || !covers(tx.deleted[c.plan], c.key) {
 		return nil
 	}
-	if row == nil && !tx.everWritten(c.plan, c.key) {
-		return nil
-	}
-	for _, d := range tx.keyDeletes {
-		if d.plan != c.plan {
-			continue
-		}
-		for _, r := range d.ranges {
-			if c.key >= string(r.Start) && (len(r.End) == 0 || c.key < string(r.End)) {
-				return status.Errorf(codes.FailedPrecondition, "Cannot write a value for the referenced column `%s.%s` and delete it in the same transaction.", c.plan.table.Name, c.plan.incoming[i].toCols[0].Name)
-			}
-		}
-	}
-	return nil
+	return status.Errorf(codes.FailedPrecondition, "Cannot write a value for the referenced column `%s.%s` and delete it in the same transaction.", c.plan.table.Name, c.plan.incoming[i].toCols[0].Name)
 }
 
-// everWritten tells whether a step of the transaction wrote this row.
-func (tx *transaction) everWritten(p *plan, key string) bool {
-	return slices.ContainsFunc(tx.batch.steps, func(s step) bool {
-		return s.plan == p && s.op != opDelete && s.row.key == key
-	})
+// covers tells whether a key is in one of sorted, disjoint ranges.
+func covers(ranges []relation.KeyRange, key string) bool {
+	i, found := slices.BinarySearchFunc(ranges, key, func(r relation.KeyRange, key string) int { return strings.Compare(asKey(r.Start), key) })
+	if found {
+		return true
+	}
+	return i > 0 && (len(ranges[i-1].End) == 0 || key < asKey(ranges[i-1].End))
 }
 
 // stillThere tells whether some row has the values that old has in cols.

@@ -141,6 +141,59 @@ func (k keyCoder) keyRange(r *spannerpb.KeyRange) (out relation.KeyRange, empty 
 	return out, empty, err
 }
 
+// refuseFuture refuses deletes of keys ahead of the clock in columns that hold
+// commit timestamps. A range that is empty may end anywhere.
+func (k keyCoder) refuseFuture(set *spannerpb.KeySet, now int64) error {
+	if !slices.ContainsFunc(k.parts, func(p catalog.KeyPart) bool { return k.table.Columns[p.Column].AllowCommitTimestamp }) {
+		return nil
+	}
+	for _, key := range set.GetKeys() {
+		if err := k.notFuture(key, now); err != nil {
+			return err
+		}
+	}
+	for _, r := range set.GetRanges() {
+		if _, empty, err := k.keyRange(r); empty || err != nil {
+			continue // what is wrong is reported where the range is used
+		}
+		start, end := rangeEnds(r)
+		for _, key := range []*structpb.ListValue{start, end} {
+			if err := k.notFuture(key, now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (k keyCoder) notFuture(key *structpb.ListValue, now int64) error {
+	for i, v := range key.GetValues()[:min(len(key.GetValues()), len(k.parts))] {
+		c := k.table.Columns[k.parts[i].Column]
+		if !c.AllowCommitTimestamp {
+			continue
+		}
+		wire, err := proto.Marshal(v)
+		if err != nil || isSentinel(wire) {
+			continue
+		}
+		if err := checkFuture(c, wire, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rangeEnds are the keys of a range, whether open or closed.
+func rangeEnds(r *spannerpb.KeyRange) (start, end *structpb.ListValue) {
+	if start = r.GetStartClosed(); start == nil {
+		start = r.GetStartOpen()
+	}
+	if end = r.GetEndClosed(); end == nil {
+		end = r.GetEndOpen()
+	}
+	return start, end
+}
+
 // merge sorts ranges and joins those that overlap.
 func merge(ranges []relation.KeyRange) []relation.KeyRange {
 	slices.SortFunc(ranges, func(a, b relation.KeyRange) int { return bytes.Compare(a.Start, b.Start) })
@@ -184,13 +237,7 @@ func Intersect(ranges []relation.KeyRange, bound relation.KeyRange) []relation.K
 // deleteRange checks what Spanner asks of ranges in deletes beyond those in
 // reads: start and limit differ in the last part of the longer one at most.
 func checkDeleteRange(r *spannerpb.KeyRange) error {
-	start, end := r.GetStartClosed(), r.GetEndClosed()
-	if start == nil {
-		start = r.GetStartOpen()
-	}
-	if end == nil {
-		end = r.GetEndOpen()
-	}
+	start, end := rangeEnds(r)
 	shared := max(len(start.GetValues()), len(end.GetValues())) - 1
 	for i := range shared {
 		if i >= len(start.GetValues()) || i >= len(end.GetValues()) || !proto.Equal(start.Values[i], end.Values[i]) {

@@ -11,7 +11,6 @@ import (
 
 	"spanbulk/internal/emulator/catalog"
 	"spanbulk/internal/emulator/relation"
-	"spanbulk/internal/emulator/value"
 )
 
 // Mutation is an encoded google.spanner.v1.Mutation. It is read where it
@@ -39,8 +38,6 @@ type batch struct {
 	// that use it are prepared again then.
 	commitText string
 	now        int64
-	// identity makes values for identity columns.
-	identity func() value.Value
 }
 
 // step is one row to write, or one delete.
@@ -58,7 +55,7 @@ type step struct {
 // prepare reads mutations. It needs no lock. commitText is "" as long as the
 // commit timestamp is not known.
 func (s *Store) prepare(plans *planSet, mutations []Mutation, now int64, commitText string) (*batch, error) {
-	b := &batch{plans: plans, now: now, commitText: commitText, identity: s.nextIdentity, steps: make([]step, 0, len(mutations))}
+	b := &batch{plans: plans, now: now, commitText: commitText, steps: make([]step, 0, len(mutations))}
 	w := writer{batch: b}
 	for _, m := range mutations {
 		if err := w.mutation(m); err != nil {
@@ -127,6 +124,9 @@ func (w *writer) delete(m Mutation, body []byte) error {
 	}
 	k := tableKeys(p.table)
 	k.sentinel = w.batch.commitText
+	if err := k.refuseFuture(d.GetKeySet(), w.batch.now); err != nil {
+		return err
+	}
 	s := step{plan: p, op: opDelete, deleteSet: d.GetKeySet()}
 	if hasSentinel(body) && w.batch.commitText == "" {
 		s.late = m

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -35,15 +36,26 @@ type plan struct {
 	checks   []check
 	// defaults by slot; nil where a column has none.
 	defaults []relation.Expression
-	// identity tells by slot whether the column is an identity column.
-	identity []bool
+	// evaluated are the columns whose values may come from an expression: they
+	// are checked against their declaration at the end of the transaction, as
+	// Spanner evaluates them there.
+	evaluated []*catalog.Column
+	// identity by slot; nil where a column makes no values.
+	identity []*identity
 	outgoing []*foreignKey
 	incoming []*foreignKey
 }
 
 // deferred tells that rows need a look at the end of the transaction.
 func (p *plan) deferred() bool {
-	return len(p.computed)+len(p.checks)+len(p.outgoing)+len(p.incoming) > 0
+	return len(p.evaluated)+len(p.checks)+len(p.outgoing)+len(p.incoming) > 0
+}
+
+// cascades tells that a foreign key with ON DELETE CASCADE starts or ends here,
+// so that what is written has to be held against what is deleted.
+func (p *plan) cascades() bool {
+	cascade := func(fk *foreignKey) bool { return fk.def.OnDelete == catalog.Cascade }
+	return slices.ContainsFunc(p.outgoing, cascade) || slices.ContainsFunc(p.incoming, cascade)
 }
 
 type computed struct {
@@ -82,16 +94,17 @@ type foreignKey struct {
 }
 
 // newPlans resolves a schema. Trees must exist for its tables and indexes.
-func newPlans(schema *catalog.Schema, trees map[int]*tree, compiler relation.Compiler) (*planSet, error) {
+func (s *Store) newPlans(schema *catalog.Schema, trees map[int]*tree) (*planSet, error) {
 	set := &planSet{schema: schema, tables: make(map[string]*plan, len(schema.Tables))}
 	for _, t := range schema.Tables {
 		p := &plan{table: t, tree: trees[t.ID]}
 		for _, x := range t.Indexes {
 			p.indexes = append(p.indexes, newIndexPlan(t, x, trees[x.ID]))
 		}
-		if err := p.compile(compiler); err != nil {
+		if err := p.compile(schema, s.compiler); err != nil {
 			return nil, err
 		}
+		p.identity = s.identities(t)
 		set.tables[strings.ToLower(t.Name)] = p
 	}
 	for _, t := range schema.Tables {
@@ -157,17 +170,18 @@ func newIndexPlan(t *catalog.Table, x *catalog.Index, tr *tree) *indexPlan {
 
 // compile prepares the table's expressions, generated columns in an order in
 // which each comes after those it depends on.
-func (p *plan) compile(compiler relation.Compiler) error {
+func (p *plan) compile(schema *catalog.Schema, compiler relation.Compiler) error {
 	p.defaults = make([]relation.Expression, p.table.Slots)
-	p.identity = make([]bool, p.table.Slots)
 	build := func(e *catalog.Expr, t *value.Type) (relation.Expression, error) {
 		if compiler == nil {
 			return nil, status.Error(codes.Unimplemented, "Expressions in DDL are not supported")
 		}
-		return compiler.Compile(p.table, e, t)
+		return compiler.Compile(schema, p.table, e, t)
 	}
 	for _, c := range p.table.Columns {
-		p.identity[c.Slot] = c.Identity != nil
+		if c.Default != nil || c.Generated != nil {
+			p.evaluated = append(p.evaluated, c)
+		}
 		if c.Default == nil {
 			continue
 		}

@@ -161,8 +161,8 @@ func (s *shape) assemble(b *batch, cells [][]byte) (value.Row, error) {
 				return nil, err
 			}
 			row = row.AppendValue(v)
-		case s.op != opUpdate && s.plan.identity[slot]:
-			row = row.AppendValue(b.identity())
+		case s.op != opUpdate && s.plan.identity[slot] != nil:
+			row = row.AppendValue(s.plan.identity[slot].next())
 		default:
 			row = row.AppendNull()
 		}

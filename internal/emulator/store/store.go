@@ -28,7 +28,8 @@ type Store struct {
 	plans    *planSet
 	garbage  []garbage
 
-	identity atomic.Uint64
+	// counters number the values of identity columns.
+	counters map[counterKey]*atomic.Uint64
 }
 
 type schemaVersion struct {
@@ -39,7 +40,7 @@ type schemaVersion struct {
 // New makes an empty store. compiler may be nil as long as the schema has no
 // expressions. now gives the time that timestamps are taken from.
 func New(compiler relation.Compiler, now func() time.Time) *Store {
-	s := &Store{compiler: compiler, now: now, trees: make(map[int]*tree)}
+	s := &Store{compiler: compiler, now: now, trees: make(map[int]*tree), counters: make(map[counterKey]*atomic.Uint64)}
 	s.last = now().UnixMicro()
 	s.versions = []schemaVersion{{from: s.last, schema: catalog.Empty()}}
 	s.plans = &planSet{schema: catalog.Empty(), tables: map[string]*plan{}}
