@@ -205,15 +205,29 @@ func (c *Chunk) encode(e *entry, r *Record) error {
 		if err := c.encodeDelete(e, r); err != nil {
 			return err
 		}
-	case r.Operation >= wire.Insert && r.Operation <= wire.Replace:
-		c.encodeWrite(e, r)
-	default:
+	case r.Operation < wire.Insert || r.Operation > wire.Replace:
 		return unsendable("the record names no operation")
+	case sizeOf(r.Values) > MaxRequestBytes: // not worth the copy
+		return tooLarge(sizeOf(r.Values))
+	default:
+		c.encodeWrite(e, r)
 	}
 	if size := len(c.memory) - e.start + len(c.writer.header); size > MaxRequestBytes {
-		return unsendable(fmt.Sprintf("it takes %d bytes in a request and Spanner takes at most %d", size, MaxRequestBytes))
+		return tooLarge(size)
 	}
 	return nil
+}
+
+func sizeOf(values []wire.Value) int {
+	n := 0
+	for _, v := range values {
+		n += len(v)
+	}
+	return n
+}
+
+func tooLarge(size int) error {
+	return unsendable(fmt.Sprintf("it takes %d bytes in a request and Spanner takes at most %d", size, MaxRequestBytes))
 }
 
 func (c *Chunk) encodeWrite(e *entry, r *Record) {
