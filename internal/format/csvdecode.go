@@ -1,0 +1,235 @@
+package format
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"unicode/utf8"
+
+	"spanbulk/internal/wire"
+)
+
+// nextSpecial returns the place of the first byte from pos on that is a control
+// character or that which all bytes of delimiter or of quote are, or the end.
+func nextSpecial(data []byte, pos int, delimiter, quote uint64) int {
+	for len(data)-pos >= 8 {
+		if hit := needsQuotes(binary.LittleEndian.Uint64(data[pos:]), delimiter, quote); hit != 0 {
+			return pos + bits.TrailingZeros64(hit)/8
+		}
+		pos += 8
+	}
+	for pos < len(data) {
+		if c := data[pos]; c < 0x20 || c == byte(delimiter) || c == byte(quote) {
+			return pos
+		}
+		pos++
+	}
+	return pos
+}
+
+// csvDecoder is what a Decoder keeps for CSV.
+type csvDecoder struct {
+	csvDialect
+	record  csvRecord
+	null    []byte
+	scratch []byte
+}
+
+// planCSV finds what the fields of a layout are to the table.
+func (p *plan) planCSV(l *Layout) ([]boundField, *RecordError) {
+	names := l.names
+	if names == nil {
+		names = p.namesInOrder()
+	}
+	fields := make([]boundField, len(names))
+	seen := map[int]string{}
+	for i, name := range names {
+		f, err := p.field(name)
+		if err != nil {
+			return nil, &RecordError{Line: 1, Reason: err.Error()}
+		}
+		if other, repeated := seen[f.slot]; repeated && f.slot >= 0 {
+			return nil, &RecordError{Line: 1, Reason: fmt.Sprintf("the fields %q and %q are one column", other, name)}
+		}
+		seen[f.slot] = name
+		fields[i] = f
+	}
+	for _, needed := range []string{p.options.OperationField, p.options.TableField} {
+		if f, _ := p.field(needed); needed != "" && seen[f.slot] == "" {
+			return nil, &RecordError{Line: 1, Reason: fieldError(needed, errFieldMissing).Reason}
+		}
+	}
+	return fields, nil
+}
+
+// namesInOrder are the names of the fields of CSV without a header: those the
+// user gives, else those of an export of the table.
+func (p *plan) namesInOrder() []string {
+	if len(p.options.Columns) > 0 {
+		return p.options.Columns
+	}
+	var names []string
+	for i, c := range p.target.columns {
+		if p.target.decoders[i].text != nil {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+func (d *Decoder) decodeCSV(t *Target, c *Chunk, each func(*Record) error) error {
+	if d.csv == nil {
+		d.csv = &csvDecoder{csvDialect: d.o.CSV.dialect(), null: []byte(d.o.CSV.Null)}
+	}
+	table := -1
+	if d.o.TableField != "" {
+		for i, name := range c.Layout.names {
+			if name == d.o.TableField {
+				table = i
+			}
+		}
+		if table < 0 {
+			return &LayoutError{&RecordError{Line: 1, Reason: fieldError(d.o.TableField, errFieldMissing).Reason}}
+		}
+	} else if p := d.planFor(t, c.Layout); p.err != nil {
+		return &LayoutError{p.err}
+	}
+	line := c.Line
+	for pos := 0; pos < len(c.Data); {
+		x := &d.csv.record
+		d.csv.split(x, c.Data, pos)
+		r := d.begin(c.Data[pos:x.end], line, pos)
+		// Only a field in quotes can hold the end of a line.
+		lines := int64(1)
+		if x.next-pos > 0 && bytes.IndexByte(r.Raw, '\n') >= 0 {
+			lines += int64(bytes.Count(r.Raw, []byte{'\n'}))
+		}
+		pos, line = x.next, line+lines
+		if !d.readCSV(r, t, c, table) {
+			continue
+		}
+		if err := each(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readCSV reads the record that split took apart, or refuses it; it reports
+// false for a blank line that is none.
+func (d *Decoder) readCSV(r *Record, t *Target, c *Chunk, table int) bool {
+	x := &d.csv.record
+	switch {
+	case len(r.Raw) > d.o.maxRecordBytes():
+		refuse(r, &RecordError{Reason: tooLarge(d.o.maxRecordBytes())})
+		return true
+	case x.err != nil:
+		d.refuseAt(r, c, x.at, "", x.err)
+		return true
+	case !d.valid && !d.o.CSV.ReplaceInvalid && !utf8.Valid(r.Raw):
+		d.refuseAt(r, c, r.Offset+firstInvalid(r.Raw), "", errInvalidBytes)
+		return true
+	}
+	if table >= 0 {
+		if table >= len(x.fields) {
+			return d.refuseCount(r, c, len(c.Layout.names))
+		}
+		text := d.csvText(c, x.fields[table])
+		if t = d.table(text); t == nil {
+			d.refuseAt(r, c, x.fields[table].start, "", fmt.Errorf("field %q %w", d.o.TableField, errNoSuchTable))
+			return true
+		}
+	}
+	p := d.planFor(t, c.Layout)
+	if p.err != nil {
+		refuse(r, &RecordError{Reason: p.err.Reason})
+		return true
+	}
+	if len(x.fields) != len(p.csv) && (!d.o.CSV.Ragged || len(r.Raw) == 0) {
+		return d.refuseCount(r, c, len(p.csv))
+	}
+	d.beginValues(r, t)
+	if d.readCSVFields(r, c, p) {
+		p.finish(r)
+	}
+	return true
+}
+
+// refuseCount refuses a record with the wrong number of fields. An empty line
+// among records of several fields holds nothing and is no record.
+func (d *Decoder) refuseCount(r *Record, c *Chunk, want int) bool {
+	if len(r.Raw) == 0 {
+		return false
+	}
+	got := len(d.csv.record.fields)
+	d.refuseAt(r, c, r.Offset, "", fmt.Errorf("%d fields where there should be %d (--csv-ragged takes it as it is)", got, want))
+	return true
+}
+
+func (d *Decoder) refuseAt(r *Record, c *Chunk, at int, field string, err error) {
+	line, column := placeIn(c.Data[r.Offset:], at-r.Offset)
+	refuse(r, &RecordError{Line: r.Line + int64(line) - 1, Byte: column, Field: field, Reason: err.Error()})
+}
+
+// csvText returns the text of a field, valid until the next call.
+func (d *Decoder) csvText(c *Chunk, f csvField) []byte {
+	text := c.Data[f.start:f.end]
+	if f.doubled {
+		text, d.csv.scratch = d.csv.text(d.csv.scratch, c.Data, f)
+	}
+	if !d.valid && !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	return text
+}
+
+// readCSVFields reads the fields of the record into its values.
+func (d *Decoder) readCSVFields(r *Record, c *Chunk, p *plan) bool {
+	fields := d.csv.record.fields
+	for i := range min(len(fields), len(p.csv)) {
+		f, b := &fields[i], &p.csv[i]
+		if b.kind != columnField {
+			if !d.readCSVSpecial(r, c, f, b) {
+				return false
+			}
+			continue
+		}
+		at := len(d.arena)
+		var err error
+		if text := c.Data[f.start:f.end]; !f.quoted && bytes.Equal(text, d.csv.null) {
+			d.arena = wire.AppendNull(d.arena)
+		} else {
+			if f.doubled || !d.valid {
+				text = d.csvText(c, *f)
+			}
+			d.arena, err = p.target.decoders[b.column].text(d.arena, text)
+		}
+		if err != nil {
+			d.refuseAt(r, c, f.start, p.target.label(b.column), err)
+			return false
+		}
+		r.Values[b.column] = d.arena[at:len(d.arena):len(d.arena)]
+	}
+	return true
+}
+
+func (d *Decoder) readCSVSpecial(r *Record, c *Chunk, f *csvField, b *boundField) bool {
+	switch b.kind {
+	case operationField:
+		if refused := d.operation(r, d.csvText(c, *f)); refused != nil {
+			d.refuseAt(r, c, f.start, "", refused)
+			return false
+		}
+	case keyRangeField:
+		if !f.quoted && f.start == f.end {
+			return true
+		}
+		d.scan.data, d.scan.pos = d.csvText(c, *f), 0
+		if refused := d.readRange(r, r.Target); refused != nil {
+			d.refuseAt(r, c, f.start, "", refused)
+			return false
+		}
+	}
+	return true
+}

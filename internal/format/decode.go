@@ -1,0 +1,392 @@
+package format
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"spanbulk/internal/wire"
+)
+
+// DefaultMaxRecordBytes bounds a record where DecodeOptions do not.
+const DefaultMaxRecordBytes = 64 << 20
+
+// Chunk is a stretch of an input that holds whole records. A Splitter makes
+// Chunks, a Decoder reads their records.
+type Chunk struct {
+	Kind Kind
+	Data []byte
+	// Offset is where Data begins in the decompressed input, in bytes.
+	Offset int64
+	// Line is the line Data begins with, counted from 1; for Avro the number of
+	// its first record.
+	Line int64
+	// Layout is what the beginning of the input tells of all records: the names
+	// in a CSV header, an Avro schema.
+	Layout *Layout
+	// Refused, if set, says why Data, the beginning of one record, is all there
+	// is of it: it is larger than the Splitter's bound.
+	Refused *RecordError
+	// Last says that the input ends with Data.
+	Last bool
+
+	plain []byte // Avro: the blocks decompressed
+}
+
+// Layout is what the beginning of an input tells of its records.
+type Layout struct {
+	names []string    // CSV: of the fields; nil without a header
+	avro  *avroSchema // Avro
+}
+
+// DecodeOptions say how records become rows. One set serves all Decoders of a
+// run.
+type DecodeOptions struct {
+	// TableField names the field that holds the table of each record. Resolve
+	// finds the Target for a name; it is called by all Decoders, once for each
+	// name, and reports false for a name of no table.
+	TableField string
+	Resolve    func(name string) (*Target, bool)
+
+	// Operation is that of records which do not name their own in
+	// OperationField.
+	Operation      Operation
+	OperationField string
+	// Changelog says that OperationField holds the kind of a change, INSERT,
+	// UPDATE_BEFORE, UPDATE_AFTER or DELETE, and that records carry the metadata
+	// of a change stream in fields that begin with two underscores.
+	Changelog bool
+
+	// Columns are the columns to write; empty for all.
+	Columns []string
+	// Rename has the columns that fields of other names stand for.
+	Rename map[string]string
+	// IgnoreUnknown passes over fields that are no columns instead of refusing
+	// the record.
+	IgnoreUnknown bool
+	// MissingNull writes NULL to the columns that a record does not have.
+	MissingNull bool
+	// CommitTimestamps are the columns to fill with the time of the commit.
+	CommitTimestamps []string
+
+	// MaxRecordBytes bounds a record; DefaultMaxRecordBytes if 0.
+	MaxRecordBytes int
+	CSV            CSVInput
+
+	// OnGenerated, if set, is told of the generated columns that records have,
+	// at least once for each.
+	OnGenerated func(t *Target, column string)
+}
+
+func (o *DecodeOptions) maxRecordBytes() int {
+	if o.MaxRecordBytes == 0 {
+		return DefaultMaxRecordBytes
+	}
+	return o.MaxRecordBytes
+}
+
+// Validate reports options that contradict each other.
+func (o *DecodeOptions) Validate() error {
+	switch {
+	case o.TableField != "" && o.Resolve == nil:
+		return errors.New("a table field without tables to find")
+	case o.Changelog && o.OperationField == "":
+		return errors.New("a changelog without an operation field")
+	case o.MaxRecordBytes < 0:
+		return fmt.Errorf("max record bytes is %d, must be at least 1", o.MaxRecordBytes)
+	}
+	return o.CSV.Validate()
+}
+
+// Check reports names in o that t has no columns for.
+func (o *DecodeOptions) Check(t *Target) error {
+	for _, list := range []struct {
+		what  string
+		names []string
+	}{{"--columns", o.Columns}, {"--commit-timestamp-columns", o.CommitTimestamps}} {
+		for _, name := range list.names {
+			if t.find(name) < 0 {
+				return unknownColumn(t, list.what, name)
+			}
+		}
+	}
+	for _, name := range o.CommitTimestamps {
+		if c := t.columns[t.find(name)]; !c.CommitTimestamp {
+			return fmt.Errorf("column %s of table %s does not take the commit timestamp: its option allow_commit_timestamp is not set", c.Name, t.name)
+		}
+	}
+	for _, to := range o.Rename {
+		if t.find(to) < 0 {
+			return unknownColumn(t, "--rename", to)
+		}
+	}
+	return nil
+}
+
+// Decoder reads records for one goroutine. It keeps scratch space between
+// records, which it reads without allocating.
+type Decoder struct {
+	o      *DecodeOptions
+	record Record
+	values []wire.Value
+	arena  []byte // what values point into
+	scan   scanner
+	valid  bool // the chunk is all UTF-8
+
+	plans  map[planKey]*plan
+	tables map[string]*Target
+	csv    *csvDecoder
+	avro   avroBlocks
+}
+
+// plan is what a Decoder has worked out for the records of one layout that go
+// to one table.
+type plan struct {
+	*binding
+	fields shape        // NDJSON: names met so far
+	csv    []boundField // CSV: by field
+	avro   *avroRecord  // Avro
+	err    *RecordError // CSV, Avro: why the layout does not fit the table
+}
+
+type planKey struct {
+	target *Target
+	layout *Layout
+}
+
+// NewDecoder returns a Decoder. o must not change afterwards.
+func NewDecoder(o *DecodeOptions) (*Decoder, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	return &Decoder{o: o, plans: map[planKey]*plan{}, tables: map[string]*Target{}}, nil
+}
+
+// LayoutError is an input whose beginning does not fit its table: none of its
+// records can be read. It holds no value.
+type LayoutError struct{ Err *RecordError }
+
+func (e *LayoutError) Error() string { return e.Err.Error() }
+
+// keepArena bounds the scratch space that is kept after a large record.
+const keepArena = 1 << 20
+
+// Decode reads the records of c in order and hands each to each, refused ones
+// too. t is the table of records that do not name their own; it may be nil if
+// all must. The Record and what it points to are valid until each returns, but
+// for Raw, which is part of c.Data (of a block of its own where that is
+// compressed). The error is that of each, or a *LayoutError.
+func (d *Decoder) Decode(t *Target, c *Chunk, each func(*Record) error) error {
+	if c.Refused != nil {
+		d.record = Record{Raw: c.Data, Line: c.Line, Err: c.Refused}
+		return each(&d.record)
+	}
+	defer func() {
+		if cap(d.arena) > keepArena {
+			d.arena, d.scan.scratch = nil, nil
+		}
+		d.scan.data = nil
+	}()
+	switch c.Kind {
+	case Avro:
+		return d.decodeAvro(t, c, each)
+	case CSV:
+		d.valid = utf8.Valid(c.Data)
+		return d.decodeCSV(t, c, each)
+	default:
+		d.valid = utf8.Valid(c.Data)
+		return d.decodeNDJSON(t, c, each)
+	}
+}
+
+// begin makes d.record the record raw, for which nothing is known yet.
+func (d *Decoder) begin(raw []byte, line int64, offset int) *Record {
+	d.record = Record{Raw: raw, Line: line, Offset: offset, Operation: d.o.Operation}
+	d.arena = d.arena[:0]
+	return &d.record
+}
+
+// beginValues gives the record the columns of its table, all absent.
+func (d *Decoder) beginValues(r *Record, t *Target) {
+	r.Target = t
+	if n := len(t.columns); cap(d.values) < n {
+		d.values = make([]wire.Value, n)
+	}
+	d.values = d.values[:len(t.columns)]
+	clear(d.values)
+	r.Values = d.values
+}
+
+func (d *Decoder) planFor(t *Target, l *Layout) *plan {
+	key := planKey{t, l}
+	p := d.plans[key]
+	if p == nil {
+		p = &plan{binding: d.o.bind(t)}
+		d.plans[key] = p
+		switch {
+		case l == nil:
+			p.fields.init()
+		case l.avro != nil:
+			p.avro, p.err = p.planAvro(l.avro)
+		default:
+			p.csv, p.err = p.planCSV(l)
+		}
+	}
+	return p
+}
+
+// table finds the Target of the record that names it; nil if there is none.
+func (d *Decoder) table(name []byte) *Target {
+	if t, ok := d.tables[string(name)]; ok {
+		return t
+	}
+	t, ok := d.o.Resolve(string(name))
+	if !ok {
+		return nil
+	}
+	d.tables[string(name)] = t
+	return t
+}
+
+var (
+	errNoSuchTable     = errors.New("names no table of the database")
+	errNotOperation    = errors.New("names no operation: insert, update, insert-or-update, replace or delete")
+	errNotChange       = errors.New("is none of INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE")
+	errFieldMissing    = errors.New("is missing")
+	errRepeated        = errors.New("the record has it twice")
+	errKeyMissing      = errors.New("the key column is missing")
+	errInvalidBytes    = errors.New("bytes that are not UTF-8")
+	errRangeNotDeleted = errors.New("a key range can only be deleted")
+	errRangeAndMore    = errors.New("a key range stands beside other columns")
+)
+
+func fieldError(name string, err error) *RecordError {
+	return &RecordError{Reason: fmt.Sprintf("field %q %v", name, err)}
+}
+
+// operation takes the text of the operation field.
+func (d *Decoder) operation(r *Record, text []byte) *RecordError {
+	if !d.o.Changelog {
+		op, ok := ParseOperation(text)
+		if !ok {
+			return fieldError(d.o.OperationField, errNotOperation)
+		}
+		r.Operation = op
+		return nil
+	}
+	switch string(text) {
+	case "INSERT", "UPDATE_AFTER":
+		r.Operation = InsertOrUpdate
+	case "UPDATE_BEFORE":
+		r.Skip = true
+	case "DELETE":
+		r.Operation = Delete
+	default:
+		return fieldError(d.o.OperationField, errNotChange)
+	}
+	return nil
+}
+
+// tooLarge is the reason for a record above the bound.
+func tooLarge(limit int) string {
+	return fmt.Sprintf("the record is larger than %d bytes (--max-record-bytes)", limit)
+}
+
+// refuse puts the reason in a record for which it is not there yet.
+func refuse(r *Record, err *RecordError) {
+	if err.Line == 0 {
+		err.Line = r.Line
+	}
+	r.Err = err
+}
+
+var (
+	nullValue            = wire.AppendNull(nil)
+	commitTimestampValue = wire.AppendString(nil, commitTimestamp)
+)
+
+// finish checks a record whose fields have all been read, and fills in what is
+// not in it.
+func (p *plan) finish(r *Record) {
+	switch {
+	case r.Skip:
+		r.Values = nil
+		return
+	case r.Range != nil:
+		p.finishRange(r)
+		return
+	}
+	for _, k := range p.target.key {
+		if r.Values[k] != nil || r.Operation != Delete && p.mayMiss(k) {
+			continue
+		}
+		if p.options.MissingNull && !p.target.columns[k].Generated {
+			r.Values[k] = nullValue
+			continue
+		}
+		refuse(r, &RecordError{Field: p.target.label(k), Reason: errKeyMissing.Error()})
+		return
+	}
+	if r.Operation == Delete {
+		for i := range r.Values {
+			if !p.target.isKey(i) {
+				r.Values[i] = nil
+			}
+		}
+		return
+	}
+	for _, i := range p.generatedKeys {
+		r.Values[i] = nil
+	}
+	for _, i := range p.nulls {
+		if r.Values[i] == nil {
+			r.Values[i] = nullValue
+		}
+	}
+	for _, i := range p.commitTimes {
+		r.Values[i] = commitTimestampValue
+	}
+}
+
+// mayMiss reports whether Spanner or the run fills the key column.
+func (p *plan) mayMiss(column int) bool {
+	c := &p.target.columns[column]
+	if c.Filled || c.Generated {
+		return true
+	}
+	for _, i := range p.commitTimes {
+		if i == column {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *plan) finishRange(r *Record) {
+	if r.Operation != Delete {
+		refuse(r, fieldError(rangeField, errRangeNotDeleted))
+		return
+	}
+	for _, v := range r.Values {
+		if v != nil {
+			refuse(r, fieldError(rangeField, errRangeAndMore))
+			return
+		}
+	}
+	r.Values = nil
+}
+
+func unknownColumn(t *Target, what, name string) error {
+	return fmt.Errorf("%s: table %s has no column %s%s", what, t.name, name, didYouMean(t, name))
+}
+
+func didYouMean(t *Target, name string) string {
+	if near := nearest(t, name); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
+// joinNames lists names for people.
+func joinNames(names []string) string { return strings.Join(names, ", ") }

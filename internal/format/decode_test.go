@@ -1,0 +1,114 @@
+package format_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"testing"
+
+	"cloud.google.com/go/spanner/apiv1/spannerpb"
+
+	"spanbulk/internal/format"
+	"spanbulk/internal/wire"
+)
+
+// targetOf makes a Target of columns; the first is the key.
+func targetOf(fields ...*spannerpb.StructType_Field) *format.Target {
+	t := format.TargetTable{Name: "Orders", Key: []int{0}}
+	for _, f := range fields {
+		t.Columns = append(t.Columns, format.TargetColumn{Name: f.GetName(), Type: f.GetType()})
+	}
+	return format.NewTarget(t)
+}
+
+// decoded is a Record that outlives its chunk.
+type decoded struct {
+	format.Record
+	text string // of Raw
+}
+
+// decodeAll reads a whole input, from a reader that returns at most step bytes
+// at a time.
+func decodeAll(tb testing.TB, target *format.Target, o format.DecodeOptions, split format.SplitOptions, input []byte) ([]decoded, error) {
+	tb.Helper()
+	split.CSV = o.CSV
+	s := format.NewSplitter(bytes.NewReader(input), split)
+	d, err := format.NewDecoder(&o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var all []decoded
+	var c format.Chunk
+	for {
+		if err := s.Next(&c); err == io.EOF {
+			return all, nil
+		} else if err != nil {
+			return all, err
+		}
+		err := d.Decode(target, &c, func(r *format.Record) error {
+			copied := decoded{*r, string(r.Raw)}
+			copied.Values = make([]wire.Value, len(r.Values))
+			for i, v := range r.Values {
+				if v != nil {
+					copied.Values[i] = bytes.Clone(v)
+				}
+			}
+			all = append(all, copied)
+			return nil
+		})
+		if err != nil {
+			return all, err
+		}
+	}
+}
+
+func benchmarkDecode(b *testing.B, o format.Options, input format.DecodeOptions) {
+	f, err := format.New(benchColumns, o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	rows := benchRows(b)
+	var many [][]wire.Value
+	for range 200 {
+		many = append(many, rows...)
+	}
+	file := encodeAll(b, f, 1000, many...)
+	target := targetOf(benchColumns...)
+	d, err := format.NewDecoder(&input)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var c format.Chunk
+	records := 0
+	each := func(r *format.Record) error {
+		if r.Err != nil {
+			return r.Err
+		}
+		records++
+		return nil
+	}
+	b.ReportAllocs()
+	b.SetBytes(int64(len(file) / len(many)))
+	for records < b.N {
+		s := format.NewSplitter(bytes.NewReader(file), format.SplitOptions{Kind: o.Kind})
+		for {
+			err := s.Next(&c)
+			if err == io.EOF {
+				break
+			}
+			if err == nil {
+				err = d.Decode(target, &c, each)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// BenchmarkDecode splits and decodes records of ten columns.
+func BenchmarkDecode(b *testing.B) {
+	for _, o := range []format.Options{{Kind: format.NDJSON}, {Kind: format.CSV}, {Kind: format.Avro}, {Kind: format.Avro, Compression: format.Zstd}} {
+		b.Run(fmt.Sprint(o.Kind, o.Compression), func(b *testing.B) { benchmarkDecode(b, o, format.DecodeOptions{}) })
+	}
+}

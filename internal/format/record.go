@@ -1,0 +1,120 @@
+package format
+
+import (
+	"fmt"
+
+	"spanbulk/internal/wire"
+)
+
+// Operation is what is to be done with a record.
+type Operation uint8
+
+// The operations of Spanner's mutations.
+const (
+	InsertOrUpdate Operation = iota
+	Insert
+	Update
+	Replace
+	Delete
+)
+
+// String returns the operation as --operation has it.
+func (o Operation) String() string {
+	switch o {
+	case Insert:
+		return "insert"
+	case Update:
+		return "update"
+	case Replace:
+		return "replace"
+	case Delete:
+		return "delete"
+	default:
+		return "insert-or-update"
+	}
+}
+
+// ParseOperation reads an operation in any of its usual spellings:
+// insert-or-update, insertOrUpdate, INSERT_OR_UPDATE.
+func ParseOperation[T ~string | ~[]byte](text T) (Operation, bool) {
+	// Only letters count, in any case; the longest word has 14 of them.
+	var letters [16]byte
+	n := 0
+	for i := range len(text) {
+		c := text[i] | 0x20
+		switch {
+		case text[i] == '-' || text[i] == '_':
+			continue
+		case c < 'a' || c > 'z' || n == len(letters):
+			return 0, false
+		}
+		letters[n] = c
+		n++
+	}
+	switch string(letters[:n]) {
+	case "insertorupdate", "upsert":
+		return InsertOrUpdate, true
+	case "insert":
+		return Insert, true
+	case "update":
+		return Update, true
+	case "replace":
+		return Replace, true
+	case "delete":
+		return Delete, true
+	}
+	return 0, false
+}
+
+// Record is one record of an input, read and mapped to a table, or refused.
+type Record struct {
+	// Raw is the record as it stands in the input, without the end of its
+	// line; for Avro the bytes of its datum.
+	Raw []byte
+	// Line is the line the record begins on, counted from 1; for Avro the
+	// record's number.
+	Line int64
+	// Offset is where Raw begins, in bytes from the beginning of the chunk.
+	Offset int
+
+	// Target is nil if the record does not tell its table.
+	Target    *Target
+	Operation Operation
+	// Values are the values by column of the Target: nil where the record has
+	// no such field, so that defaults and old values stand.
+	Values []wire.Value
+	// Range is set for the deletion of a range of keys; then there are no Values.
+	Range *KeyRange
+	// Skip says that there is nothing to do: the row before an update.
+	Skip bool
+	// Err says why the record cannot be written; then nothing but Raw, Line and
+	// Offset is to be relied on.
+	Err *RecordError
+}
+
+// KeyRange is a range of primary keys. Start and End hold the values of the
+// first columns of the key; each end is closed or open.
+type KeyRange struct {
+	Start, End             []wire.Value
+	StartClosed, EndClosed bool
+}
+
+// RecordError says why a record is refused. It never holds a value of it.
+type RecordError struct {
+	// Line is where the mistake is; it can be behind the first line of a record.
+	Line int64
+	// Byte is the place in the line, counted in bytes from 1; 0 where there is
+	// none to tell, as in Avro.
+	Byte int
+	// Field names the column or the field; empty if the mistake is the
+	// record's.
+	Field  string
+	Reason string
+}
+
+func (e *RecordError) Error() string {
+	if e.Field == "" {
+		return e.Reason
+	}
+	return fmt.Sprintf("column %s: %s", e.Field, e.Reason)
+}

@@ -1,0 +1,290 @@
+package format
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// DefaultChunkBytes is about how large a Splitter makes chunks.
+const DefaultChunkBytes = 256 << 10
+
+// SplitOptions say how an input is cut into chunks.
+type SplitOptions struct {
+	Kind Kind
+	CSV  CSVInput
+	// Fields name the fields of CSV without a header, if the user does.
+	Fields []string
+	// ChunkBytes is about how large a chunk is; DefaultChunkBytes if 0.
+	ChunkBytes int
+	// MaxRecordBytes bounds a record; DefaultMaxRecordBytes if 0.
+	MaxRecordBytes int
+	// Eager hands over what there is when the input pauses, as a pipe does,
+	// instead of waiting for a whole chunk.
+	Eager bool
+}
+
+// Splitter cuts one input into Chunks. It is for one goroutine.
+type Splitter interface {
+	// Next fills c with the next chunk, using the memory c had before. The error
+	// is io.EOF behind the last chunk; an *InputError where the input cannot be
+	// read on.
+	Next(c *Chunk) error
+}
+
+// InputError is an input that cannot be read on from a place.
+type InputError struct {
+	Line   int64 // 0 where there is none to tell
+	Reason string
+	Err    error // of reading, if that failed
+}
+
+func (e *InputError) Error() string {
+	if e.Err == nil {
+		return e.Reason
+	}
+	return fmt.Sprintf("%s: %v", e.Reason, e.Err)
+}
+
+// Unwrap returns the error of reading.
+func (e *InputError) Unwrap() error { return e.Err }
+
+// NewSplitter returns a Splitter of the decompressed input r.
+func NewSplitter(r io.Reader, o SplitOptions) Splitter {
+	if o.ChunkBytes <= 0 {
+		o.ChunkBytes = DefaultChunkBytes
+	}
+	if o.MaxRecordBytes <= 0 {
+		o.MaxRecordBytes = DefaultMaxRecordBytes
+	}
+	switch o.Kind {
+	case Avro:
+		return &avroSplitter{r: r, o: o}
+	case CSV:
+		return &textSplitter{r: r, o: o, line: 1, csv: &csvSplitter{csvDialect: o.CSV.dialect()}}
+	default:
+		return &textSplitter{r: r, o: o, line: 1}
+	}
+}
+
+// textSplitter cuts NDJSON and CSV.
+type textSplitter struct {
+	r io.Reader
+	o SplitOptions
+
+	csv    *csvSplitter // nil for NDJSON
+	layout *Layout
+	rest   []byte // of the chunk before: the beginning of a record
+	offset int64
+	line   int64
+	begun  bool
+	err    error // of r, not told yet; io.EOF at its end
+}
+
+type csvSplitter struct {
+	csvDialect
+	outside [][2]int
+}
+
+// refusedBytes is how much is kept of a record that is too large.
+const refusedBytes = 4 << 10
+
+// Next implements Splitter.
+func (s *textSplitter) Next(c *Chunk) error {
+	if s.err != nil && len(s.rest) == 0 {
+		return s.ended()
+	}
+	data := append(c.Data[:0], s.rest...)
+	s.rest = s.rest[:0]
+	for want := max(s.o.ChunkBytes, len(data)); ; want *= 2 {
+		data = s.fill(data, want)
+		if !s.begun {
+			var err error
+			if data, err = s.begin(data); err != nil {
+				return err
+			}
+		}
+		end := s.recordsEnd(data)
+		switch {
+		case s.err == io.EOF:
+			end = len(data)
+		case s.err != nil && end == 0:
+			return s.ended()
+		}
+		if end > 0 {
+			s.cut(c, data, end)
+			return nil
+		}
+		if s.err != nil {
+			return s.ended()
+		}
+		if len(data) > s.o.MaxRecordBytes {
+			return s.skipRecord(c, data)
+		}
+	}
+}
+
+func (s *textSplitter) ended() error {
+	if s.err == io.EOF {
+		return io.EOF
+	}
+	return &InputError{Line: s.line, Reason: "read", Err: s.err}
+}
+
+// fill reads until data has want bytes, or there is a reason to stop.
+func (s *textSplitter) fill(data []byte, want int) []byte {
+	if cap(data) < want {
+		grown := make([]byte, len(data), want)
+		copy(grown, data)
+		data = grown
+	}
+	for len(data) < want && s.err == nil {
+		n, err := s.r.Read(data[len(data):want])
+		data = data[:len(data)+n]
+		s.err = err
+		if s.o.Eager && n > 0 && s.begun && s.recordsEnd(data) > 0 {
+			break
+		}
+	}
+	return data
+}
+
+// cut makes a chunk of the first end bytes of data.
+func (s *textSplitter) cut(c *Chunk, data []byte, end int) {
+	s.rest = append(s.rest, data[end:]...)
+	*c = Chunk{Kind: s.o.Kind, Data: data[:end], Offset: s.offset, Line: s.line, Layout: s.layout}
+	c.Last = s.err == io.EOF && len(s.rest) == 0
+	s.advance(c.Data)
+}
+
+func (s *textSplitter) advance(data []byte) {
+	s.offset += int64(len(data))
+	s.line += int64(bytes.Count(data, []byte{'\n'}))
+}
+
+func (s *textSplitter) recordsEnd(data []byte) (end int) {
+	if s.csv == nil {
+		return bytes.LastIndexByte(data, '\n') + 1
+	}
+	end, s.csv.outside = s.csv.recordsEnd(data, s.csv.outside)
+	return end
+}
+
+// skipRecord makes a chunk of the beginning of a record that is too large, and
+// passes over the rest of it.
+func (s *textSplitter) skipRecord(c *Chunk, data []byte) error {
+	*c = Chunk{
+		Kind: s.o.Kind, Data: bytes.Clone(data[:min(refusedBytes, len(data))]), Offset: s.offset, Line: s.line, Layout: s.layout,
+		Refused: &RecordError{Line: s.line, Reason: tooLarge(s.o.MaxRecordBytes)},
+	}
+	skip := s.lineSkip
+	if s.csv != nil {
+		state := &csvSkip{csvDialect: s.csv.csvDialect, before: '\n'}
+		skip = state.skip
+	}
+	for {
+		n, ended := skip(data)
+		s.advance(data[:n])
+		if ended {
+			s.rest = append(s.rest, data[n:]...)
+			return nil
+		}
+		if s.err != nil {
+			return nil
+		}
+		data = s.fill(data[:0], s.o.ChunkBytes)
+	}
+}
+
+func (s *textSplitter) lineSkip(data []byte) (n int, ended bool) {
+	if n = bytes.IndexByte(data, '\n') + 1; n > 0 {
+		return n, true
+	}
+	return len(data), false
+}
+
+var byteOrderMarks = []struct {
+	mark, name string
+}{
+	{"\xff\xfe\x00\x00", "UTF-32"}, {"\x00\x00\xfe\xff", "UTF-32"}, {"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"},
+}
+
+// begin takes off what stands before the first record: a byte-order mark, a
+// CSV header.
+func (s *textSplitter) begin(data []byte) ([]byte, error) {
+	for _, m := range byteOrderMarks {
+		if bytes.HasPrefix(data, []byte(m.mark)) {
+			return nil, &InputError{Line: 1, Reason: "the text is " + m.name + "; spanbulk reads UTF-8"}
+		}
+	}
+	if body, marked := bytes.CutPrefix(data, []byte("\xef\xbb\xbf")); marked {
+		s.offset = int64(len(data) - len(body))
+		data = data[:copy(data, body)]
+	}
+	s.begun = true
+	if s.csv == nil {
+		return data, nil
+	}
+	s.layout = &Layout{names: s.o.Fields}
+	if s.o.CSV.NoHeader {
+		return data, nil
+	}
+	return s.header(data)
+}
+
+func (s *textSplitter) header(data []byte) ([]byte, error) {
+	for s.err == nil && s.recordsEnd(data) == 0 {
+		if len(data) > s.o.MaxRecordBytes {
+			return nil, &InputError{Line: 1, Reason: "the header is larger than a record may be (--max-record-bytes)"}
+		}
+		data = s.fill(data, 2*len(data)+1)
+	}
+	if len(data) == 0 {
+		return data, nil
+	}
+	names, next, err := s.csv.headerNames(data)
+	if err != nil {
+		return nil, &InputError{Line: err.Line, Reason: err.Reason}
+	}
+	s.layout.names = names
+	s.advance(data[:next])
+	return data[:copy(data, data[next:])], nil
+}
+
+var errNoFormat = errors.New("neither NDJSON nor CSV nor Avro")
+
+// Detect tells the format of an input by its first bytes, decompressed: Avro by
+// its magic number, NDJSON by an opening brace, CSV by what is neither. It
+// returns an empty Kind where there is nothing to tell by.
+func Detect(head []byte) Kind {
+	if bytes.HasPrefix(head, []byte(avroMagic)) {
+		return Avro
+	}
+	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
+	switch head = bytes.TrimLeft(head, " \t\r\n"); {
+	case len(head) == 0:
+		return ""
+	case head[0] == '{':
+		return NDJSON
+	default:
+		return CSV
+	}
+}
+
+// DetectCompression tells how an input is compressed by its first bytes.
+func DetectCompression(head []byte) Compression {
+	switch {
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
+		return Gzip
+	case bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd")), isSkippableFrame(head):
+		return Zstd
+	default:
+		return None
+	}
+}
+
+// isSkippableFrame reports whether a zstd file begins with a frame of no data.
+func isSkippableFrame(head []byte) bool {
+	return len(head) >= 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], []byte("\x2a\x4d\x18"))
+}
