@@ -3,7 +3,6 @@ package catalog
 import (
 	"errors"
 	"hash/fnv"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -23,24 +22,34 @@ func Empty() *Schema {
 // Apply gives the schema after one GoogleSQL DDL statement. Errors are gRPC
 // statuses with Spanner's codes. CREATE DATABASE is not for Apply.
 func (s *Schema) Apply(statement string) (*Schema, error) {
-	source, ifClause := normalise(statement)
-	ddl, err := memefish.ParseDDL("", source)
-	if err != nil {
-		return nil, syntaxError(err)
-	}
+	source := withoutSemicolon(statement)
 	next := s.clone()
-	e := &editor{Schema: next, source: source, ifClause: ifClause}
-	if err := e.apply(ddl); err != nil {
+	e := &editor{Schema: next, source: source}
+	if err := e.statement(); err != nil {
 		return nil, err
 	}
 	next.reindex()
 	return next, nil
 }
 
+func (e *editor) statement() error {
+	stream, err := parseStreamStatement(e.source, false)
+	if err != nil {
+		return err
+	}
+	if stream != nil {
+		return e.applyStream(stream)
+	}
+	ddl, err := memefish.ParseDDL("", e.source)
+	if err != nil {
+		return syntaxError(err)
+	}
+	return e.apply(ddl)
+}
+
 // DatabaseName is the name in a CREATE DATABASE statement.
 func DatabaseName(statement string) (string, error) {
-	source, _ := normalise(statement)
-	ddl, err := memefish.ParseDDL("", source)
+	ddl, err := memefish.ParseDDL("", withoutSemicolon(statement))
 	if err != nil {
 		return "", syntaxError(err)
 	}
@@ -51,17 +60,9 @@ func DatabaseName(statement string) (string, error) {
 	return create.Name.Name, nil
 }
 
-// Spanner takes IF [NOT] EXISTS on change streams; the grammar does not.
-var streamIfClause = regexp.MustCompile(`(?is)^(\s*(?:CREATE|DROP)\s+CHANGE\s+STREAM\s+)IF\s+(?:NOT\s+)?EXISTS\s+`)
-
-// normalise drops what the grammar does not know: a closing semicolon, and the
-// IF clause of change streams, which it reports.
-func normalise(statement string) (source string, ifClause bool) {
-	source = strings.TrimRight(statement, "; \t\r\n")
-	if m := streamIfClause.FindStringSubmatch(source); m != nil {
-		return m[1] + source[len(m[0]):], true
-	}
-	return source, false
+// withoutSemicolon drops a closing semicolon, which the grammar does not know.
+func withoutSemicolon(statement string) string {
+	return strings.TrimRight(statement, "; \t\r\n")
 }
 
 // syntaxError keeps to one line of what the parser says.
@@ -78,8 +79,7 @@ func syntaxError(err error) error {
 // editor applies one statement to a schema that is not yet shared.
 type editor struct {
 	*Schema
-	source   string
-	ifClause bool
+	source string
 }
 
 func (e *editor) apply(ddl ast.DDL) error {
@@ -106,12 +106,6 @@ func (e *editor) apply(ddl ast.DDL) error {
 		return e.createSequence(d)
 	case *ast.DropSequence:
 		return e.dropSequence(d)
-	case *ast.CreateChangeStream:
-		return e.createChangeStream(d)
-	case *ast.AlterChangeStream:
-		return e.alterChangeStream(d)
-	case *ast.DropChangeStream:
-		return e.dropChangeStream(d)
 	case *ast.Analyze:
 		return nil
 	}
@@ -177,10 +171,20 @@ func (e *editor) taken(name string) error {
 	_, isStream := e.ChangeStream(name)
 	same := func(other string) bool { return strings.EqualFold(other, name) }
 	isSequence := slices.ContainsFunc(e.Sequences, func(q *Sequence) bool { return same(q.Name) })
-	if isTable || isIndex || isStream || isSequence || e.isConstraint(same) {
+	if isTable || isIndex || isStream || isSequence || e.isConstraint(same) || e.isReadFunction(lower) {
 		return status.Errorf(codes.FailedPrecondition, "Duplicate name in schema: %s.", name)
 	}
 	return nil
+}
+
+// isReadFunction tells whether the name is that of a change stream's read
+// function.
+func (e *editor) isReadFunction(lower string) bool {
+	stream, ok := strings.CutPrefix(lower, strings.ToLower(readFunctionPrefix))
+	if ok {
+		_, ok = e.ChangeStream(stream)
+	}
+	return ok
 }
 
 func (e *editor) isConstraint(same func(string) bool) bool {

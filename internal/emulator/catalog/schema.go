@@ -210,6 +210,9 @@ type Sequence struct {
 
 // ChangeStream is a CREATE CHANGE STREAM object.
 type ChangeStream struct {
+	// ID tells the stream from every other, before and after it, and stays
+	// through ALTER CHANGE STREAM.
+	ID   int
 	Name string
 	// All is FOR ALL.
 	All    bool
@@ -254,6 +257,15 @@ func (s *Schema) Children(t *Table) []*Table {
 		}
 	}
 	return out
+}
+
+// ChangeStreamByFunction finds the change stream that a read function, such as
+// READ_Singers, belongs to.
+func (s *Schema) ChangeStreamByFunction(name string) (*ChangeStream, bool) {
+	if len(name) < len(readFunctionPrefix) || !strings.EqualFold(name[:len(readFunctionPrefix)], readFunctionPrefix) {
+		return nil, false
+	}
+	return s.ChangeStream(name[len(readFunctionPrefix):])
 }
 
 // ChangeStream finds a change stream by name.
