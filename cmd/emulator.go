@@ -2,9 +2,13 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 
 	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
@@ -22,11 +26,21 @@ It serves the calls that spanbulk makes; every other answers UNIMPLEMENTED and
 names itself. Nothing is kept when it ends. It prints one line with its endpoint
 on stdout when it is ready: schema applied, data loaded.
 
+With --chaos RATE each call of the Spanner service goes wrong with that
+probability, to try what a program makes of it: UNAVAILABLE before the work or
+after it, with the answer lost; ABORTED and RESOURCE_EXHAUSTED with a delay to
+retry after; streams cut off after some messages; stalls, slow drips, closed
+connections. The seed is logged; --chaos-seed repeats a run's faults: the n-th
+call of a method has the same one.
+
 It is not for production, and not a substitute for Google's official emulator
 where an application is to be tested: https://cloud.google.com/spanner/docs/emulator`
 
 const emulatorExample = `  # One database with a schema and rows from files named after their tables
   spanbulk emulator --database projects/p/instances/i/databases/shop --ddl schema.sql --data rows/
+
+  # With one call in twenty going wrong
+  spanbulk emulator --database projects/p/instances/i/databases/shop --ddl schema.sql --chaos 0.05
 
   # On any free port, which the ready line names
   spanbulk emulator --listen 127.0.0.1:0 --database projects/p/instances/i/databases/shop`
@@ -38,6 +52,23 @@ type emulatorOptions struct {
 	ddl     string
 	data    string
 	dialect dialectWord
+	chaos   rateValue
+	seed    int
+}
+
+// rateValue is a probability.
+type rateValue float64
+
+func (v *rateValue) Type() string   { return "rate" }
+func (v *rateValue) String() string { return strconv.FormatFloat(float64(*v), 'g', -1, 64) }
+
+func (v *rateValue) Set(text string) error {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(f >= 0 && f <= 1) {
+		return errors.New("not a number from 0 to 1")
+	}
+	*v = rateValue(f)
+	return nil
 }
 
 type dialectWord string
@@ -71,6 +102,8 @@ func newEmulatorCommand(a *app) *cobra.Command {
 	g.text(&o.ddl, "ddl", "`file` with the statements that make the schema")
 	g.text(&o.data, "data", "`directory` with a file for each table to load, as Orders.csv or Orders.ndjson")
 	g.value(&choiceValue[dialectWord]{target: &o.dialect, choices: []dialectWord{wordGoogleSQL, wordPostgreSQL}}, "dialect", "`dialect` of the database: googlesql, postgresql")
+	g.value(&o.chaos, "chaos", "`rate`, from 0 to 1, of calls that go wrong at random")
+	g.value(&intValue{target: &o.seed, max: math.MaxInt}, "chaos-seed", "`number` that decides which calls go wrong, and how; 0 takes one at random")
 	o.name.addFlags(fs)
 	return c
 }
@@ -108,6 +141,13 @@ func (a *app) runEmulator(ctx context.Context, o *emulatorOptions, name database
 		for _, l := range loaded {
 			a.log.Info("loaded", "table", l.Table, "rows", l.Rows)
 		}
+	}
+	if o.chaos > 0 {
+		for o.seed == 0 {
+			o.seed = rand.Int()
+		}
+		server.Faults().SetChaos(float64(o.chaos), uint64(o.seed))
+		a.log.Info("chaos", "rate", float64(o.chaos), "seed", o.seed)
 	}
 	endpoint, err := server.Start(o.listen)
 	if err != nil {

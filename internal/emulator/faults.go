@@ -29,6 +29,9 @@ type Fault struct {
 	AfterWork bool
 	// Stall holds the call, or the stream after AfterMessages, for so long.
 	Stall time.Duration
+	// CloseConnection closes the call's connection in place of a status: every
+	// other call on it breaks off, too.
+	CloseConnection bool
 	// MessageDelay holds every message of a stream for so long.
 	MessageDelay time.Duration
 }
@@ -55,6 +58,8 @@ func (r Rule) applies(method string, call int) bool {
 
 // Faults decides what goes wrong. It can be changed while calls are running.
 type Faults struct {
+	conns *connections
+
 	mu    sync.Mutex
 	hook  func(method string, call int) *Fault
 	calls map[string]int
@@ -104,6 +109,18 @@ func (f *Faults) next(fullMethod string) *Fault {
 	return hook(method, call)
 }
 
+// fails tells that the call has no good end.
+func (f *Fault) fails() bool { return f.Code != codes.OK || f.CloseConnection }
+
+// strike ends a call as its fault says; nil if that only delays it.
+func (f *Faults) strike(ctx context.Context, fault *Fault) error {
+	if fault.CloseConnection {
+		f.conns.closeOf(ctx)
+		return status.Error(codes.Unavailable, "the connection is closed")
+	}
+	return fault.err()
+}
+
 func (f *Fault) err() error {
 	if f.Code == codes.OK {
 		return nil
@@ -139,12 +156,12 @@ func (f *Faults) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	if err := pause(ctx, fault.Stall); err != nil {
 		return nil, err
 	}
-	if !fault.AfterWork && fault.Code != codes.OK {
-		return nil, fault.err()
+	if !fault.AfterWork && fault.fails() {
+		return nil, f.strike(ctx, fault)
 	}
 	resp, err := handler(ctx, req)
-	if err == nil && fault.Code != codes.OK {
-		return nil, fault.err()
+	if err == nil && fault.fails() {
+		return nil, f.strike(ctx, fault)
 	}
 	return resp, err
 }
@@ -154,7 +171,7 @@ func (f *Faults) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 	if fault == nil {
 		return handler(srv, stream)
 	}
-	s := &faultyStream{ServerStream: stream, fault: fault}
+	s := &faultyStream{ServerStream: stream, faults: f, fault: fault}
 	if fault.AfterMessages == 0 && !fault.AfterWork {
 		if err := s.strike(); err != nil {
 			return err
@@ -166,21 +183,22 @@ func (f *Faults) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 	if s.sent < fault.AfterMessages && !fault.AfterWork {
 		return nil
 	}
-	return fault.err()
+	return f.strike(stream.Context(), fault)
 }
 
 // faultyStream breaks after some messages.
 type faultyStream struct {
 	grpc.ServerStream
-	fault *Fault
-	sent  int
+	faults *Faults
+	fault  *Fault
+	sent   int
 }
 
 func (s *faultyStream) strike() error {
 	if err := pause(s.Context(), s.fault.Stall); err != nil {
 		return err
 	}
-	return s.fault.err()
+	return s.faults.strike(s.Context(), s.fault)
 }
 
 // SendMsg sends, or fails as planned.
@@ -194,7 +212,7 @@ func (s *faultyStream) SendMsg(m any) error {
 		}
 	}
 	s.sent++
-	if s.fault.AfterWork && s.sent > s.fault.AfterMessages && s.fault.Code != codes.OK {
+	if s.fault.AfterWork && s.sent > s.fault.AfterMessages && s.fault.fails() {
 		return nil // lost
 	}
 	return s.ServerStream.SendMsg(m)

@@ -140,9 +140,16 @@ func checkQuery(req *spannerpb.ExecuteSqlRequest) error {
 	return checkParameters(req.GetParams())
 }
 
-const maxParameterName = 128
+// Limits of the service.
+const (
+	maxParameterName = 128
+	maxParameters    = 950
+)
 
 func checkParameters(params *structpb.Struct) error {
+	if n := len(params.GetFields()); n > maxParameters {
+		return status.Errorf(codes.InvalidArgument, "Number of parameters in query exceeds the maximum allowed limit of %d: found %d.", maxParameters, n)
+	}
 	for name := range params.GetFields() {
 		if len(name) > maxParameterName {
 			return status.Errorf(codes.InvalidArgument, "Parameter name %s... is longer than %d characters.", name[:16], maxParameterName)
@@ -279,6 +286,9 @@ func (s *Server) PartitionQuery(ctx context.Context, req *spannerpb.PartitionQue
 	}
 	if req.GetSql() == "" {
 		return nil, status.Error(codes.InvalidArgument, "No value provided for required field: PartitionQueryRequest.sql")
+	}
+	if err := checkParameters(req.GetParams()); err != nil {
+		return nil, err
 	}
 	v, err := s.partitionView(ctx, db, session.GetName(), req.GetTransaction(), req.GetPartitionOptions())
 	if err != nil {

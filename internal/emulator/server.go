@@ -30,6 +30,7 @@ type Server struct {
 	opts     Options
 	messages atomic.Pointer[Messages]
 	faults   *Faults
+	conns    *connections
 	codec    codec
 	grpc     *grpc.Server
 
@@ -49,7 +50,8 @@ func New(opts Options) (*Server, error) {
 	if opts.Partitions == 0 {
 		opts.Partitions = DefaultPartitions
 	}
-	s := &Server{opts: opts, faults: &Faults{}, codec: newCodec()}
+	s := &Server{opts: opts, conns: &connections{byAddr: make(map[string]net.Conn)}, codec: newCodec()}
+	s.faults = &Faults{conns: s.conns}
 	s.faults.Clear()
 	s.SetMessages(opts.Messages)
 	s.registry = newRegistry()
@@ -58,8 +60,8 @@ func New(opts Options) (*Server, error) {
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxSendMsgSize(maxMessage),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-		grpc.UnaryInterceptor(s.faults.unary),
-		grpc.StreamInterceptor(s.faults.stream),
+		grpc.ChainUnaryInterceptor(unaryTrailer, s.faults.unary),
+		grpc.ChainStreamInterceptor(streamTrailer, s.faults.stream),
 		grpc.UnknownServiceHandler(unknownMethod),
 	)
 	s.grpc.RegisterService(spannerService(), s)
@@ -94,7 +96,7 @@ func unknownMethod(_ any, stream grpc.ServerStream) error {
 }
 
 // Serve answers on a listener until Close. It closes the listener.
-func (s *Server) Serve(l net.Listener) error { return s.grpc.Serve(l) }
+func (s *Server) Serve(l net.Listener) error { return s.grpc.Serve(listener{l, s.conns}) }
 
 // Start listens on a TCP address ("127.0.0.1:0" for any free port), serves
 // until Close, and gives the endpoint that clients dial.
