@@ -23,6 +23,7 @@ import (
 // while a call sends them.
 type Request struct {
 	parts mem.BufferSlice
+	last  []byte // the part that grows, not among parts yet
 	size  int
 }
 
@@ -30,7 +31,7 @@ type Request struct {
 // The list of parts is new each time: gRPC looks at the old one even after the
 // server has answered.
 func (r *Request) Reset(header []byte) {
-	r.parts, r.size = append(make(mem.BufferSlice, 0, 4), mem.SliceBuffer(header)), len(header)
+	r.parts, r.last, r.size = append(make(mem.BufferSlice, 0, 4), mem.SliceBuffer(header)), nil, len(header)
 }
 
 // Add appends the bytes of one or several mutations without copying them. Those
@@ -40,25 +41,27 @@ func (r *Request) Add(b []byte) {
 		return
 	}
 	r.size += len(b)
-	last := len(r.parts) - 1
-	if last > 0 { // never the header
-		if s := r.parts[last].(mem.SliceBuffer); follows(s, b) {
-			r.parts[last] = s[:len(s)+len(b)]
-			return
-		}
+	if n := len(r.last); n > 0 && cap(r.last)-n >= len(b) && &r.last[:n+1][n] == &b[0] {
+		r.last = r.last[:n+len(b)]
+		return
 	}
-	r.parts = append(r.parts, mem.SliceBuffer(b))
+	r.seal()
+	r.last = b
 }
 
-func follows(a, b []byte) bool {
-	return cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
+// seal closes the part that grows and returns all of them.
+func (r *Request) seal() mem.BufferSlice {
+	if len(r.last) > 0 {
+		r.parts, r.last = append(r.parts, mem.SliceBuffer(r.last)), nil
+	}
+	return r.parts
 }
 
 // Size is the number of bytes that the request takes as a message.
 func (r *Request) Size() int { return r.size }
 
 // Bytes returns a copy of the whole message.
-func (r *Request) Bytes() []byte { return r.parts.Materialize() }
+func (r *Request) Bytes() []byte { return r.seal().Materialize() }
 
 // CallOption makes a BatchWrite or Commit call send r whatever message it is
 // given, and receive its answers as BatchWriteAnswer where asked to. gRPC may
@@ -75,7 +78,7 @@ type requestCodec struct {
 
 func (requestCodec) Name() string { return protocodec.Name }
 
-func (c requestCodec) Marshal(any) (mem.BufferSlice, error) { return c.request.parts, nil }
+func (c requestCodec) Marshal(any) (mem.BufferSlice, error) { return c.request.seal(), nil }
 
 func (c requestCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	a, ok := v.(*BatchWriteAnswer)

@@ -111,8 +111,10 @@ func TestBatchBytesAreExact(t *testing.T) {
 // TestRecordTooLargeForAnyRequest wants it refused unsent, and the others written.
 func TestRecordTooLargeForAnyRequest(t *testing.T) {
 	f := serve(t, &fake{})
-	records := numbered(plainTable(t, 1), 3)
-	records[1].Values[1] = wire.AppendString(nil, make([]byte, writer.MaxRequestBytes))
+	records := numbered(plainTable(t, 11), 3)
+	for large := wire.AppendString(nil, make([]byte, writer.MaxRequestBytes/10)); len(records[1].Values) < 12; {
+		records[1].Values = append(records[1].Values, large)
+	}
 	var refused refusals
 	opt := quick(writer.Options{Refuser: &refused})
 	if _, err := write(t, connect(t, f.endpoint), opt, records, 3); err != nil {
@@ -121,7 +123,7 @@ func TestRecordTooLargeForAnyRequest(t *testing.T) {
 	if len(refused.list) != 1 || refused.list[0].Position.Line != 2 || refused.list[0].Sent {
 		t.Errorf("refused %+v", refused.list)
 	}
-	want := "write in.ndjson:2 to table T: it takes 104857"
+	want := "write in.ndjson:2 to table T: it takes 1048576"
 	if got := refused.list[0].Err.Error(); !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -111,7 +111,7 @@ func TestCommitTriesAgain(t *testing.T) {
 	for _, tt := range []struct {
 		code    codes.Code
 		unknown bool
-	}{{codes.Unavailable, true}, {codes.Aborted, false}, {codes.ResourceExhausted, false}, {codes.DeadlineExceeded, true}} {
+	}{{codes.Unavailable, true}, {codes.Aborted, false}, {codes.ResourceExhausted, true}, {codes.DeadlineExceeded, true}} {
 		f := serve(t, &fake{commit: func(call int, _ *spannerpb.CommitRequest) error {
 			if call < 3 {
 				return status.Error(tt.code, "again")

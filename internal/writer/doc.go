@@ -42,7 +42,10 @@
 // BatchWrite and single-use commits have no protection against replays: a group
 // whose answer was lost may be applied twice. That is harmless for all
 // operations but insert, where the second time is refused with ALREADY_EXISTS;
-// Refusal.UnknownOutcome marks those.
+// Refusal.UnknownOutcome marks those. It is not quite harmless either where an
+// attempt was given up for BatchWriteTimeout and the server applies it after all
+// when a later mutation of the row has long been applied; servers stop work on
+// calls that were broken off, so that takes bad luck and a short timeout.
 //
 // # Order
 //

@@ -169,6 +169,9 @@ func appendCanonical(dst []byte, code spannerpb.TypeCode, text []byte) []byte {
 }
 
 func appendInteger(dst, text []byte) []byte {
+	if n := len(text); n > 0 && '1' <= text[0] && text[0] <= '9' && text[n-1] > ' ' {
+		return append(dst, text...)
+	}
 	text = bytes.TrimSpace(text)
 	negative := false
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {

@@ -62,7 +62,7 @@ func TestKeyOrder(t *testing.T) {
 	r := newRand(t)
 	var mu sync.Mutex
 	random := func(n int) int { mu.Lock(); defer mu.Unlock(); return r.IntN(n) }
-	for range rounds(5) {
+	for range rounds(4) {
 		w := &watch{t: t, busy: map[string]int{}, rowsOf: func(m *spannerpb.Mutation) []string { return []string{idOf(m)} }}
 		last := map[string]string{}
 		f := serve(t, &fake{})
@@ -89,7 +89,7 @@ func TestKeyOrder(t *testing.T) {
 			return nil
 		}
 		table := plainTable(t, 1)
-		records := make([]writer.Record, 2000)
+		records := make([]writer.Record, 700)
 		want := map[string]string{}
 		for i := range records {
 			// Some keys come again and again, most hardly.
@@ -109,7 +109,7 @@ func TestKeyOrder(t *testing.T) {
 		if w.most < 8 {
 			t.Errorf("at most %d mutations were under way", w.most)
 		}
-		checkBalance(t, opt.Progress, 2000, 0)
+		checkBalance(t, opt.Progress, 700, 0)
 	}
 }
 

@@ -76,13 +76,9 @@ func (r *run) isLeft(b *batch, e *entry, s *status.Status) bool {
 }
 
 // mayBeApplied reports whether records without an answer may have been applied.
-// The failure of a Commit answers for them all.
+// A Commit that was ABORTED was not.
 func (r *run) mayBeApplied(b *batch) bool {
-	if r.opt.Method == BatchWrite {
-		return true
-	}
-	code := statusOf(b.err).Code()
-	return code != codes.Aborted && code != codes.ResourceExhausted
+	return r.opt.Method == BatchWrite || statusOf(b.err).Code() != codes.Aborted
 }
 
 // refuse hands a record to the Refuser.
