@@ -144,7 +144,7 @@ func (s *avroSplitter) readHeader() error {
 	default:
 		return &InputError{Reason: fmt.Sprintf("the Avro file's codec %q is none of null, deflate, snappy, zstandard, bzip2", string(schema.codec))}
 	}
-	s.layout = &Layout{avro: schema}
+	s.layout = &Layout{avro: schema, context: string(meta["avro.schema"])}
 	s.offset = count.n
 	return nil
 }

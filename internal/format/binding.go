@@ -54,7 +54,7 @@ type binding struct {
 func (o *DecodeOptions) bind(t *Target) *binding {
 	b := &binding{options: o, target: t}
 	if len(o.Columns) > 0 {
-		b.written = make([]bool, len(t.columns))
+		b.written = make([]bool, len(t.columns()))
 		for _, name := range o.Columns {
 			if i := t.find(name); i >= 0 {
 				b.written[i] = true
@@ -66,7 +66,7 @@ func (o *DecodeOptions) bind(t *Target) *binding {
 			b.commitTimes = append(b.commitTimes, i)
 		}
 	}
-	for i, c := range t.columns {
+	for i, c := range t.columns() {
 		switch {
 		case c.Generated && t.isKey(i):
 			b.generatedKeys = append(b.generatedKeys, i)
@@ -80,7 +80,7 @@ func (o *DecodeOptions) bind(t *Target) *binding {
 func (b *binding) writes(column int) bool { return b.written == nil || b.written[column] }
 
 // The slots behind those of the columns.
-func (b *binding) slot(kind fieldKind) int { return len(b.target.columns) + int(kind) }
+func (b *binding) slot(kind fieldKind) int { return len(b.target.columns()) + int(kind) }
 
 // firstFreeSlot is where the slots of unknown fields begin.
 func (b *binding) firstFreeSlot() int { return b.slot(keyRangeField) + 1 }
@@ -100,7 +100,7 @@ func (b *binding) field(name string) (boundField, error) {
 		return b.noColumn(name)
 	}
 	f := boundField{kind: columnField, column: column, slot: column}
-	switch c := &b.target.columns[column]; {
+	switch c := &b.target.columns()[column]; {
 	case c.Generated && o.OnGenerated != nil && !b.target.isKey(column):
 		o.OnGenerated(b.target, c.Name)
 		f.kind = passedField
@@ -116,11 +116,9 @@ func (b *binding) renamed(name string) string {
 	if to, ok := b.options.Rename[name]; ok {
 		return to
 	}
-	if b.target.foldCase {
-		for from, to := range b.options.Rename {
-			if strings.EqualFold(from, name) {
-				return to
-			}
+	for from, to := range b.options.Rename {
+		if b.target.table.Dialect.SameName(from, name) {
+			return to
 		}
 	}
 	return name
@@ -135,13 +133,9 @@ func (b *binding) noColumn(name string) (boundField, error) {
 	case b.options.IgnoreUnknown, b.options.Changelog && underscored && slices.Contains(changeMetadata, rest):
 		return boundField{kind: passedField, slot: -1}, nil
 	}
-	return boundField{}, fmt.Errorf("field %q: table %s has no such column%s", name, b.target.name, didYouMean(b.target, name))
+	return boundField{}, fmt.Errorf("field %q: table %s has no such column%s", name, b.target.table.Name, didYouMean(b.target, name))
 }
 
 func nearest(t *Target, name string) string {
-	names := make([]string, len(t.columns))
-	for i, c := range t.columns {
-		names[i] = c.Name
-	}
-	return fault.Nearest(name, names)
+	return fault.Nearest(name, t.table.ColumnNames())
 }

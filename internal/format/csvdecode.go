@@ -70,7 +70,7 @@ func (p *plan) namesInOrder() []string {
 		return p.options.Columns
 	}
 	var names []string
-	for i, c := range p.target.columns {
+	for i, c := range p.target.columns() {
 		if p.target.decoders[i].text != nil {
 			names = append(names, c.Name)
 		}

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -36,8 +37,49 @@ type Chunk struct {
 
 // Layout is what the beginning of an input tells of its records.
 type Layout struct {
-	names []string    // CSV: of the fields; nil without a header
-	avro  *avroSchema // Avro
+	context string
+	names   []string    // CSV: of the fields; nil without a header
+	avro    *avroSchema // Avro
+}
+
+// Context is the text without which a record by itself cannot be read, and from
+// which ParseLayout makes the Layout again: a CSV header, an Avro schema. The
+// Context of a nil Layout is empty.
+func (l *Layout) Context() string {
+	if l == nil {
+		return ""
+	}
+	return l.context
+}
+
+// ParseLayout makes the Layout of single records that were kept with their
+// context.
+func ParseLayout(kind Kind, context string, o CSVInput) (*Layout, error) {
+	l := &Layout{context: context}
+	switch {
+	case kind == Avro:
+		l.avro = &avroSchema{}
+		if err := l.avro.parse([]byte(context)); err != nil {
+			return nil, fmt.Errorf("the Avro schema cannot be used: %w", err)
+		}
+	case kind != CSV:
+		return nil, nil
+	case context != "":
+		var refused *RecordError
+		if l.names, _, refused = o.dialect().headerNames([]byte(context)); refused != nil {
+			return nil, refused
+		}
+	}
+	return l, nil
+}
+
+// SingleChunk makes a Chunk of one record by itself; line is where it came from.
+func SingleChunk(kind Kind, l *Layout, raw []byte, line int64) *Chunk {
+	c := &Chunk{Kind: kind, Data: raw, Line: line, Layout: l}
+	if kind == Avro {
+		c.Data = append(binary.AppendVarint(binary.AppendVarint(nil, 1), int64(len(raw))), raw...)
+	}
+	return c
 }
 
 // DecodeOptions say how records become rows. One set serves all Decoders of a
@@ -50,8 +92,8 @@ type DecodeOptions struct {
 	Resolve    func(name string) (*Target, bool)
 
 	// Operation is that of records which do not name their own in
-	// OperationField.
-	Operation      Operation
+	// OperationField; InsertOrUpdate if 0.
+	Operation      wire.Operation
 	OperationField string
 	// Changelog says that OperationField holds the kind of a change, INSERT,
 	// UPDATE_BEFORE, UPDATE_AFTER or DELETE, and that records carry the metadata
@@ -77,6 +119,13 @@ type DecodeOptions struct {
 	// OnGenerated, if set, is told of the generated columns that records have,
 	// at least once for each.
 	OnGenerated func(t *Target, column string)
+}
+
+func (o *DecodeOptions) operation() wire.Operation {
+	if o.Operation == 0 {
+		return wire.InsertOrUpdate
+	}
+	return o.Operation
 }
 
 func (o *DecodeOptions) maxRecordBytes() int {
@@ -106,14 +155,14 @@ func (o *DecodeOptions) Check(t *Target) error {
 		names []string
 	}{{"--columns", o.Columns}, {"--commit-timestamp-columns", o.CommitTimestamps}} {
 		for _, name := range list.names {
-			if t.find(name) < 0 {
+			if t.find(name) < 0 && name != o.TableField && name != o.OperationField {
 				return unknownColumn(t, list.what, name)
 			}
 		}
 	}
 	for _, name := range o.CommitTimestamps {
-		if c := t.columns[t.find(name)]; !c.CommitTimestamp {
-			return fmt.Errorf("column %s of table %s does not take the commit timestamp: its option allow_commit_timestamp is not set", c.Name, t.name)
+		if c := t.columns()[t.find(name)]; !c.CommitTimestamp {
+			return fmt.Errorf("column %s of table %s does not take the commit timestamp: its option allow_commit_timestamp is not set", c.Name, t.table.Name)
 		}
 	}
 	for _, to := range o.Rename {
@@ -202,7 +251,7 @@ func (d *Decoder) Decode(t *Target, c *Chunk, each func(*Record) error) error {
 
 // begin makes d.record the record raw, for which nothing is known yet.
 func (d *Decoder) begin(raw []byte, line int64, offset int) *Record {
-	d.record = Record{Raw: raw, Line: line, Offset: offset, Operation: d.o.Operation}
+	d.record = Record{Raw: raw, Line: line, Offset: offset, Operation: d.o.operation()}
 	d.arena = d.arena[:0]
 	return &d.record
 }
@@ -210,10 +259,10 @@ func (d *Decoder) begin(raw []byte, line int64, offset int) *Record {
 // beginValues gives the record the columns of its table, all absent.
 func (d *Decoder) beginValues(r *Record, t *Target) {
 	r.Target = t
-	if n := len(t.columns); cap(d.values) < n {
+	if n := len(t.columns()); cap(d.values) < n {
 		d.values = make([]wire.Value, n)
 	}
-	d.values = d.values[:len(t.columns)]
+	d.values = d.values[:len(t.columns())]
 	clear(d.values)
 	r.Values = d.values
 }
@@ -277,11 +326,11 @@ func (d *Decoder) operation(r *Record, text []byte) *RecordError {
 	}
 	switch string(text) {
 	case "INSERT", "UPDATE_AFTER":
-		r.Operation = InsertOrUpdate
+		r.Operation = wire.InsertOrUpdate
 	case "UPDATE_BEFORE":
 		r.Skip = true
 	case "DELETE":
-		r.Operation = Delete
+		r.Operation = wire.Delete
 	default:
 		return fieldError(d.o.OperationField, errNotChange)
 	}
@@ -318,17 +367,17 @@ func (p *plan) finish(r *Record) {
 		return
 	}
 	for _, k := range p.target.key {
-		if r.Values[k] != nil || r.Operation != Delete && p.mayMiss(k) {
+		if r.Values[k] != nil || r.Operation != wire.Delete && p.mayMiss(k) {
 			continue
 		}
-		if p.options.MissingNull && !p.target.columns[k].Generated {
+		if p.options.MissingNull && !p.target.columns()[k].Generated {
 			r.Values[k] = nullValue
 			continue
 		}
 		refuse(r, &RecordError{Field: p.target.label(k), Reason: errKeyMissing.Error()})
 		return
 	}
-	if r.Operation == Delete {
+	if r.Operation == wire.Delete {
 		for i := range r.Values {
 			if !p.target.isKey(i) {
 				r.Values[i] = nil
@@ -351,8 +400,8 @@ func (p *plan) finish(r *Record) {
 
 // mayMiss reports whether Spanner or the run fills the key column.
 func (p *plan) mayMiss(column int) bool {
-	c := &p.target.columns[column]
-	if c.Filled || c.Generated {
+	c := &p.target.columns()[column]
+	if c.HasDefault || c.Generated {
 		return true
 	}
 	for _, i := range p.commitTimes {
@@ -364,7 +413,7 @@ func (p *plan) mayMiss(column int) bool {
 }
 
 func (p *plan) finishRange(r *Record) {
-	if r.Operation != Delete {
+	if r.Operation != wire.Delete {
 		refuse(r, fieldError(rangeField, errRangeNotDeleted))
 		return
 	}
@@ -378,7 +427,7 @@ func (p *plan) finishRange(r *Record) {
 }
 
 func unknownColumn(t *Target, what, name string) error {
-	return fmt.Errorf("%s: table %s has no column %s%s", what, t.name, name, didYouMean(t, name))
+	return fmt.Errorf("%s: table %s has no column %s%s", what, t.table.Name, name, didYouMean(t, name))
 }
 
 func didYouMean(t *Target, name string) string {

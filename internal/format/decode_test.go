@@ -9,16 +9,17 @@ import (
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
 
 	"spanbulk/internal/format"
+	"spanbulk/internal/schema"
 	"spanbulk/internal/wire"
 )
 
 // targetOf makes a Target of columns; the first is the key.
 func targetOf(fields ...*spannerpb.StructType_Field) *format.Target {
-	t := format.TargetTable{Name: "Orders", Key: []int{0}}
+	t := &schema.Table{Name: schema.Name{Name: "Orders"}, PrimaryKey: []schema.KeyPart{{Column: fields[0].GetName()}}}
 	for _, f := range fields {
-		t.Columns = append(t.Columns, format.TargetColumn{Name: f.GetName(), Type: f.GetType()})
+		t.Columns = append(t.Columns, schema.Column{Name: f.GetName(), Type: f.GetType()})
 	}
-	return format.NewTarget(t)
+	return format.NewTarget(t, false)
 }
 
 // decoded is a Record that outlives its chunk.

@@ -272,7 +272,7 @@ var errKeyRange = errors.New("no key range such as {\"startClosed\":[1],\"endOpe
 func (d *Decoder) readRange(r *Record, t *Target) *RecordError {
 	s := &d.scan
 	start := s.pos
-	r.Range = new(KeyRange)
+	r.Range = &wire.KeyRange{StartOpen: true, EndOpen: true}
 	var ends [2]bool // which have been read
 	more, err := s.openObject()
 	for more && err == nil {
@@ -290,7 +290,7 @@ func (d *Decoder) readRange(r *Record, t *Target) *RecordError {
 }
 
 // readRangeEnd reads one end of a key range: its name and the values.
-func (d *Decoder) readRangeEnd(r *KeyRange, t *Target, ends *[2]bool) error {
+func (d *Decoder) readRangeEnd(r *wire.KeyRange, t *Target, ends *[2]bool) error {
 	s := &d.scan
 	if !s.at('"') {
 		return s.fail(errWantFieldName)
@@ -302,10 +302,10 @@ func (d *Decoder) readRangeEnd(r *KeyRange, t *Target, ends *[2]bool) error {
 	which, values := 0, &r.Start
 	switch string(name) {
 	case "startClosed":
-		r.StartClosed = true
+		r.StartOpen = false
 	case "startOpen":
 	case "endClosed":
-		r.EndClosed = true
+		r.EndOpen = false
 		which, values = 1, &r.End
 	case "endOpen":
 		which, values = 1, &r.End

@@ -6,37 +6,9 @@ import (
 	"spanbulk/internal/wire"
 )
 
-// Operation is what is to be done with a record.
-type Operation uint8
-
-// The operations of Spanner's mutations.
-const (
-	InsertOrUpdate Operation = iota
-	Insert
-	Update
-	Replace
-	Delete
-)
-
-// String returns the operation as --operation has it.
-func (o Operation) String() string {
-	switch o {
-	case Insert:
-		return "insert"
-	case Update:
-		return "update"
-	case Replace:
-		return "replace"
-	case Delete:
-		return "delete"
-	default:
-		return "insert-or-update"
-	}
-}
-
 // ParseOperation reads an operation in any of its usual spellings:
 // insert-or-update, insertOrUpdate, INSERT_OR_UPDATE.
-func ParseOperation[T ~string | ~[]byte](text T) (Operation, bool) {
+func ParseOperation[T ~string | ~[]byte](text T) (wire.Operation, bool) {
 	// Only letters count, in any case; the longest word has 14 of them.
 	var letters [16]byte
 	n := 0
@@ -53,15 +25,15 @@ func ParseOperation[T ~string | ~[]byte](text T) (Operation, bool) {
 	}
 	switch string(letters[:n]) {
 	case "insertorupdate", "upsert":
-		return InsertOrUpdate, true
+		return wire.InsertOrUpdate, true
 	case "insert":
-		return Insert, true
+		return wire.Insert, true
 	case "update":
-		return Update, true
+		return wire.Update, true
 	case "replace":
-		return Replace, true
+		return wire.Replace, true
 	case "delete":
-		return Delete, true
+		return wire.Delete, true
 	}
 	return 0, false
 }
@@ -79,24 +51,17 @@ type Record struct {
 
 	// Target is nil if the record does not tell its table.
 	Target    *Target
-	Operation Operation
+	Operation wire.Operation
 	// Values are the values by column of the Target: nil where the record has
 	// no such field, so that defaults and old values stand.
 	Values []wire.Value
 	// Range is set for the deletion of a range of keys; then there are no Values.
-	Range *KeyRange
+	Range *wire.KeyRange
 	// Skip says that there is nothing to do: the row before an update.
 	Skip bool
 	// Err says why the record cannot be written; then nothing but Raw, Line and
 	// Offset is to be relied on.
 	Err *RecordError
-}
-
-// KeyRange is a range of primary keys. Start and End hold the values of the
-// first columns of the key; each end is closed or open.
-type KeyRange struct {
-	Start, End             []wire.Value
-	StartClosed, EndClosed bool
 }
 
 // RecordError says why a record is refused. It never holds a value of it.

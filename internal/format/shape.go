@@ -118,7 +118,7 @@ func (f *shape) unknownSlot(name string) int {
 }
 
 func (p *plan) repeated(l *learned) error {
-	if l.kind == columnField || l.slot < len(p.target.columns) {
+	if l.kind == columnField || l.slot < len(p.target.columns()) {
 		return &repeatedError{p.target.label(l.slot)}
 	}
 	return &repeatedError{string(l.spelled)}

@@ -247,7 +247,7 @@ func (s *textSplitter) header(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, &InputError{Line: err.Line, Reason: err.Reason}
 	}
-	s.layout.names = names
+	s.layout.names, s.layout.context = names, string(data[:next])
 	s.advance(data[:next])
 	return data[:copy(data, data[next:])], nil
 }

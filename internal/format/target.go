@@ -3,82 +3,55 @@ package format
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"cloud.google.com/go/spanner/apiv1/spannerpb"
+	"spanbulk/internal/schema"
 )
 
 // Target is a table as decoders see it: the columns that the fields of records
 // become. It is immutable and serves any number of Decoders.
 type Target struct {
-	name     string
-	columns  []TargetColumn
-	key      []int
-	foldCase bool
+	table    *schema.Table
+	key      []int          // positions of the key's columns, in key order
 	decoders []valueDecoder // by column
 }
 
-// TargetColumn is what a decoder must know of a column.
-type TargetColumn struct {
-	Name string
-	Type *spannerpb.Type // nil: a type that cannot be written
-	// Generated columns are passed over where a record has them: Spanner
-	// computes them.
-	Generated bool
-	// Filled columns get a value from Spanner where a record has none: a
-	// default or an identity.
-	Filled bool
-	// CommitTimestamp says that the column takes spanner.commit_timestamp().
-	CommitTimestamp bool
-}
-
-// TargetTable describes the table of a Target.
-type TargetTable struct {
-	Name    string
-	Columns []TargetColumn
-	// Key has the positions of the primary key's columns, in key order.
-	Key []int
-	// ExactNames says that names differ where only their case does, as in
-	// PostgreSQL.
-	ExactNames bool
-	// JSONText says that JSON columns stand in JSON records as strings that hold
-	// the text, as ValueOptions.JSON "string" writes them.
-	JSONText bool
-}
-
-// NewTarget chooses the functions that read the values of each column.
-func NewTarget(t TargetTable) *Target {
-	target := &Target{
-		name: t.Name, columns: t.Columns, key: t.Key, foldCase: !t.ExactNames,
-		decoders: make([]valueDecoder, len(t.Columns)),
-	}
+// NewTarget chooses the functions that read the values of each column of t.
+// jsonText says that JSON columns stand in JSON records as strings that hold the
+// text, as ValueOptions.JSON "string" writes them.
+func NewTarget(t *schema.Table, jsonText bool) *Target {
+	target := &Target{table: t, decoders: make([]valueDecoder, len(t.Columns))}
 	for i, c := range t.Columns {
-		target.decoders[i] = newValueDecoder(c.Type, c.CommitTimestamp, t.JSONText)
+		target.decoders[i] = newValueDecoder(c.Type, c.CommitTimestamp, jsonText)
+	}
+	for _, k := range t.PrimaryKey {
+		if i := target.find(k.Column); i >= 0 {
+			target.key = append(target.key, i)
+		}
 	}
 	return target
 }
 
-// Name is the table's name.
-func (t *Target) Name() string { return t.name }
+// Table is what the schema says of the table.
+func (t *Target) Table() *schema.Table { return t.table }
+
+func (t *Target) columns() []schema.Column { return t.table.Columns }
 
 // find returns the position of the column that name means, or -1.
 func (t *Target) find(name string) int {
-	for i := range t.columns {
-		if t.columns[i].Name == name {
+	columns := t.columns()
+	for i := range columns {
+		if columns[i].Name == name {
 			return i
 		}
 	}
-	if !t.foldCase {
-		return -1
-	}
-	return slices.IndexFunc(t.columns, func(c TargetColumn) bool { return strings.EqualFold(c.Name, name) })
+	return slices.IndexFunc(columns, func(c schema.Column) bool { return t.table.Dialect.SameName(c.Name, name) })
 }
 
 func (t *Target) isKey(column int) bool { return slices.Contains(t.key, column) }
 
 // label names a column in an error: "Total (NUMERIC)".
 func (t *Target) label(column int) string {
-	c := t.columns[column]
+	c := t.columns()[column]
 	if c.Type == nil {
 		return c.Name
 	}

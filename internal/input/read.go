@@ -1,0 +1,201 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"spanbulk/internal/format"
+)
+
+// Options say how inputs are read.
+type Options struct {
+	Stdin io.Reader
+	// Kind and Compression override what name and content tell; empty for that.
+	Kind        format.Kind
+	Compression format.Compression
+	// Split has the options of cutting; its Kind and Eager are found out.
+	Split format.SplitOptions
+	// Decoders is how many goroutines decode; at least 1.
+	Decoders int
+	// Progress, if set, is kept up to date.
+	Progress *Progress
+}
+
+// Progress counts what has been read. Any goroutine may read it.
+type Progress struct {
+	// Bytes are those of the inputs as stored, compressed ones as such.
+	Bytes atomic.Int64
+}
+
+func (o *Options) progress() *Progress {
+	if o.Progress == nil {
+		o.Progress = new(Progress)
+	}
+	return o.Progress
+}
+
+// Batch is a chunk of a File on its way.
+type Batch struct {
+	File  *File
+	Chunk format.Chunk
+
+	in     *opened
+	pool   *sync.Pool
+	done   chan struct{} // closed when it is decoded
+	result any
+	err    error
+	ending bool // no chunk, but the end of the file
+}
+
+// maxKeptChunk bounds the memory that a Batch keeps for its next use.
+const maxKeptChunk = 4 << 20
+
+// Release gives the memory of the chunk back. Nothing may refer to it any more.
+func (b *Batch) Release() {
+	chunk := b.Chunk
+	if cap(chunk.Data) > maxKeptChunk {
+		chunk = format.Chunk{}
+	}
+	*b = Batch{Chunk: chunk, pool: b.pool}
+	b.pool.Put(b)
+}
+
+// Read reads the files one after another. decode is called for every chunk, in
+// Options.Decoders goroutines at once; worker counts from 0 and tells them
+// apart. What it returns is handed to deliver in the order of the input, in the
+// goroutine that called Read. Whoever has the Batch last calls Release.
+//
+// Read ends at the first error, in the order of the input: that of reading,
+// decode or deliver, or the cause of ctx's end. What comes before it has been
+// delivered.
+func Read[T any](ctx context.Context, files []*File, o Options, decode func(worker int, b *Batch) (T, error), deliver func(T) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	o.progress()
+	o.Decoders = max(o.Decoders, 1)
+	r := &reading{
+		o: &o, pool: new(sync.Pool),
+		// As much is read ahead as keeps the decoders at work.
+		work: make(chan *Batch, o.Decoders), order: make(chan *Batch, o.Decoders+1),
+	}
+	var decoders errgroup.Group
+	for worker := range o.Decoders {
+		decoders.Go(func() error {
+			for b := range r.work {
+				b.result, b.err = decode(worker, b)
+				close(b.done)
+			}
+			return nil
+		})
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.readFiles(ctx, files)
+	}()
+	err := r.deliver(ctx, func(b *Batch) error { return deliver(b.result.(T)) })
+	cancel(err)
+	if err != nil && r.stuck.Load() {
+		return err // the goroutine ends when the read does, or the process
+	}
+	<-ended
+	return errors.Join(err, decoders.Wait())
+}
+
+// reading is one Read.
+type reading struct {
+	o     *Options
+	pool  *sync.Pool
+	work  chan *Batch
+	order chan *Batch
+	// stuck says that a read is under way which nothing can break off.
+	stuck atomic.Bool
+}
+
+// deliver takes the batches in order, each when it is decoded.
+func (r *reading) deliver(ctx context.Context, hand func(*Batch) error) error {
+	for b := range r.order {
+		select {
+		case <-b.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		switch {
+		case b.err != nil && b.in != nil:
+			return b.in.fault(b.err)
+		case b.err != nil:
+			return b.err
+		case b.ending:
+			continue
+		}
+		if err := hand(b); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// readFiles puts the chunks of all files in the two queues, and in the second an
+// error where the first is.
+func (r *reading) readFiles(ctx context.Context, files []*File) {
+	defer close(r.order)
+	defer close(r.work)
+	for _, f := range files {
+		if err := r.readFile(ctx, f); err != nil {
+			r.enqueue(ctx, r.order, &Batch{err: err, done: closed()})
+			return
+		}
+	}
+}
+
+func closed() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+func (r *reading) readFile(ctx context.Context, f *File) (err error) {
+	in, err := r.open(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.end()) }()
+	for ctx.Err() == nil {
+		b := r.batch(f, in)
+		err := in.splitter.Next(&b.Chunk)
+		if err == io.EOF {
+			return in.verify()
+		}
+		if err != nil {
+			return in.fault(err)
+		}
+		// First where order is kept: the decoders must never wait for it.
+		if !r.enqueue(ctx, r.order, b) || !r.enqueue(ctx, r.work, b) {
+			break
+		}
+	}
+	return context.Cause(ctx)
+}
+
+func (r *reading) batch(f *File, in *opened) *Batch {
+	b, ok := r.pool.Get().(*Batch)
+	if !ok {
+		b = &Batch{pool: r.pool}
+	}
+	b.File, b.in, b.done = f, in, make(chan struct{})
+	return b
+}
+
+func (r *reading) enqueue(ctx context.Context, queue chan *Batch, b *Batch) bool {
+	select {
+	case queue <- b:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
