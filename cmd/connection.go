@@ -143,8 +143,9 @@ func (a *app) connect(ctx context.Context, o database.Options) (*database.Conn, 
 
 // requestOptions go with every request.
 type requestOptions struct {
-	priority   priority
-	requestTag string
+	priority       priority
+	requestTag     string
+	transactionTag string
 }
 
 type priority string
@@ -152,7 +153,8 @@ type priority string
 func (o *requestOptions) addFlags(fs *flagSet) {
 	g := group{fs, groupSnapshot}
 	g.value(&choiceValue[priority]{target: &o.priority, choices: []priority{"LOW", "MEDIUM", "HIGH"}, upper: true}, "rpc-priority", "`priority` of the requests: LOW, MEDIUM, HIGH (default unset, which the service takes for HIGH)")
-	g.text(&o.requestTag, "request-tag", "`tag` that Spanner's statistics show the requests under")
+	g.value(&tagValue{&o.requestTag}, "request-tag", "`tag` that Spanner's statistics show the requests under")
+	g.value(&tagValue{&o.transactionTag}, "transaction-tag", "`tag` that Spanner's statistics show the transactions under")
 }
 
 func (o *requestOptions) rpcPriority() spannerpb.RequestOptions_Priority {

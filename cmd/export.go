@@ -148,12 +148,13 @@ func (o *exportOptions) readerOptions(a *app, progress *reader.Progress) (reader
 	options := reader.Options{
 		Parallelism:        o.fetch.parallelism,
 		MaxRowsPerFetch:    o.fetch.maxRows,
-		MaxBytesPerFetch:   int(o.fetch.maxBytes),
+		MaxBytesPerFetch:   int(o.chunkBytes()),
 		MaxPartitions:      int64(o.fetch.maxPartitions),
 		PartitionSizeBytes: o.fetch.partitionSize,
 		DataBoost:          o.snapshot.dataBoost,
 		Priority:           o.request.rpcPriority(),
 		RequestTag:         o.request.requestTag,
+		TransactionTag:     o.request.transactionTag,
 		DirectedReads:      directed,
 		Progress:           progress,
 		OnRetry: func(r reader.Retry) {
@@ -170,9 +171,18 @@ func (o *exportOptions) readerOptions(a *app, progress *reader.Progress) (reader
 	return options, nil
 }
 
+// chunkBytes bounds a chunk so that a file, which takes whole chunks, can keep to
+// its own bound.
+func (o *exportOptions) chunkBytes() int64 {
+	if o.output.maxFileSize > 0 {
+		return min(o.fetch.maxBytes, o.output.maxFileSize)
+	}
+	return o.fetch.maxBytes
+}
+
 // runExport runs an export and tells how it ended.
 func (a *app) runExport(ctx context.Context, p *exportPlan) error {
-	s := &summary{Command: "export", Started: a.now().UTC(), Database: p.database.Name.String(), Export: &exportSummary{}}
+	s := &summary{Command: "export", Started: a.now().UTC(), Database: p.database.Name.String(), DryRun: p.options.dryRun, Export: &exportSummary{}}
 	err := a.export(ctx, p, s)
 	if ctx.Err() != nil && err == nil {
 		err = context.Cause(ctx) // an interrupted run is never a success

@@ -35,7 +35,7 @@ func (o *snapshotOptions) addFlags(fs *flagSet) {
 	g.value(&timestampValue{target: &o.readTimestamp}, "read-timestamp", "short for --timestamp-bound read-timestamp=`time`")
 	g.value(&durationValue{target: &o.staleness, max: math.MaxInt64}, "exact-staleness", "short for --timestamp-bound exact-staleness=`duration`")
 	g.flag(&o.dataBoost, "data-boost", "read on Data Boost's compute, which needs spanner.databases.useDataBoost and is billed separately")
-	g.text(&o.directedRead, "directed-read", "replicas to read from, as `LOCATION:READ_ONLY|READ_WRITE`; either half may be left out")
+	g.text(&o.directedRead, "directed-read", "`replicas` to read from, as LOCATION:READ_ONLY or LOCATION:READ_WRITE; either half may be left out")
 }
 
 // validate settles which bound is asked for.
@@ -176,9 +176,9 @@ func (o *formatOptions) addFlags(fs *flagSet) {
 	g := group{fs, groupFormat}
 	g.value(kindWord{&choiceValue[format.Kind]{target: &o.kind, choices: []format.Kind{format.NDJSON, format.CSV, format.Avro}}}, "format", "`format` of the output: ndjson, csv, avro (default by the output's name, else ndjson)")
 	g.value(&choiceValue[format.Compression]{target: &o.compression, choices: []format.Compression{format.None, format.Gzip, format.Zstd}}, "compression", "`compression`: none, gzip, zstd (default by the output's name, else none)")
-	g.value(&choiceValue[string]{target: &o.values.Int64, choices: []string{"number", "string"}}, "int64", "how JSON has an INT64: `number` or string")
-	g.value(&choiceValue[string]{target: &o.values.Numeric, choices: []string{"string", "number"}}, "numeric", "how JSON has a NUMERIC: `string` or number")
-	g.value(&choiceValue[string]{target: &o.values.JSON, choices: []string{"value", "string"}}, "json", "how JSON has a JSON: the `value` itself or a string")
+	g.value(&choiceValue[string]{target: &o.values.Int64, choices: []string{"number", "string"}}, "int64", "`form` of an INT64 in JSON: number, string")
+	g.value(&choiceValue[string]{target: &o.values.Numeric, choices: []string{"string", "number"}}, "numeric", "`form` of a NUMERIC in JSON: string, number")
+	g.value(&choiceValue[string]{target: &o.values.JSON, choices: []string{"value", "string"}}, "json", "`form` of a JSON in JSON: value (as it is), string")
 	g.flag(&o.csvHeader, "csv-header", "begin CSV with a line of column names")
 	g.text(&o.csv.Delimiter, "csv-delimiter", "`character` between CSV fields; \\t is a tab")
 	g.text(&o.csv.Quote, "csv-quote", "`character` around CSV fields")
@@ -187,8 +187,8 @@ func (o *formatOptions) addFlags(fs *flagSet) {
 	g.text(&o.jq, "jq", "jq `program` run on each record: none out skips it, several out are several records")
 	codecs := []format.AvroCodec{format.AvroNull, format.AvroDeflate, format.AvroSnappy, format.AvroZstandard}
 	g.value(&choiceValue[format.AvroCodec]{target: &o.avro.Codec, choices: codecs}, "avro-codec", "`codec` of the blocks of an Avro file: null, deflate, snappy, zstandard (default by --compression)")
-	g.value(&choiceValue[string]{target: &o.avro.Timestamp, choices: []string{"string", "micros", "nanos"}}, "avro-timestamp", "how Avro has a TIMESTAMP: `string`, or a long of micros or nanos")
-	g.value(&choiceValue[string]{target: &o.avro.Date, choices: []string{"string", "days"}}, "avro-date", "how Avro has a DATE: `string`, or an int of days")
+	g.value(&choiceValue[string]{target: &o.avro.Timestamp, choices: []string{"string", "micros", "nanos"}}, "avro-timestamp", "`form` of a TIMESTAMP in Avro: string, or a long of micros, nanos")
+	g.value(&choiceValue[string]{target: &o.avro.Date, choices: []string{"string", "days"}}, "avro-date", "`form` of a DATE in Avro: string, or an int of days")
 }
 
 // resolve fills in what the name of the output tells.
@@ -240,7 +240,7 @@ func (o *outputOptions) addFlags(fs *flagSet) {
 	o.path = "-"
 	g := group{fs, groupWhere}
 	g.shortText(&o.path, "output", "o", "`path` of a file, a directory, or a template such as out/{table}-{partition}.ndjson.gz; - is stdout")
-	g.value(&sizeValue{target: &o.maxFileSize, min: 1, max: math.MaxInt64}, "max-file-size", "`size` above which a new file is begun")
+	g.value(&sizeValue{target: &o.maxFileSize, min: 1, max: math.MaxInt64}, "max-file-size", "`size` above which a new file is begun; it bounds --max-bytes-per-fetch too")
 	g.flag(&o.overwrite, "overwrite", "replace a file, or the export that a directory holds")
 }
 

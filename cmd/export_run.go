@@ -7,11 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"cloud.google.com/go/spanner/apiv1/spannerpb"
 	"google.golang.org/grpc/codes"
 
 	"spanbulk/internal/database"
 	"spanbulk/internal/fault"
 	"spanbulk/internal/format"
+	"spanbulk/internal/keyset"
 	"spanbulk/internal/output"
 	"spanbulk/internal/reader"
 	"spanbulk/internal/schema"
@@ -26,6 +28,7 @@ type exporter struct {
 	reader   *reader.Reader
 	snapshot reader.Snapshot
 	dialect  schema.Dialect
+	params   map[string]keyset.Param // by name
 	tables   []exportTable
 }
 
@@ -64,14 +67,21 @@ func (x *exporter) planReads(ctx context.Context) (*reader.Plan, error) {
 		x.app.log.Debug("partitioned", "source", t.source.Name(), "partitions", len(read.Partitions))
 		plan.Reads = append(plan.Reads, read)
 	}
+	x.tellPlan(plan)
+	return plan, nil
+}
+
+// tellPlan logs the plan, with a warning if it has fewer partitions than are to
+// be read at once and the user cares: Spanner need not follow the hints.
+func (x *exporter) tellPlan(plan *reader.Plan) {
 	parallelism := x.plan.reader.Parallelism
 	x.app.log.Info("plan", "snapshot", x.snapshot.ReadTimestamp.Format(time.RFC3339Nano), "tables", len(plan.Reads), "partitions", plan.Partitions(), "parallelism", parallelism)
+	isAskedFor := x.app.given("parallelism") || x.app.given("max-partitions") || x.app.given("partition-size-bytes")
 	if x.plan.options.source.noPartition {
 		x.app.log.Warn("--no-partition: reading in one stream, without parallelism")
-	} else if n := plan.Partitions(); n < parallelism && x.app.given("parallelism") {
+	} else if n := plan.Partitions(); n < parallelism && isAskedFor {
 		x.app.log.Warn("Spanner made fewer partitions than --parallelism", "partitions", n, "parallelism", parallelism)
 	}
-	return plan, nil
 }
 
 // dryRun tells what would be read.
@@ -81,18 +91,30 @@ func (x *exporter) dryRun(ctx context.Context) error {
 		return err
 	}
 	x.plan.progress.Partitions.Store(int64(plan.Partitions()))
-	for i, read := range plan.Reads {
-		columns := make([]string, len(read.Source.Fields))
-		for j, f := range read.Source.Fields {
-			columns[j] = f.GetName() + " " + format.TypeName(f.GetType())
-		}
-		_, err := fmt.Fprintf(x.app.console, "%s at %s: %d partitions; columns %s\n", x.tables[i].source.Name(),
-			x.snapshot.ReadTimestamp.Format(time.RFC3339Nano), len(read.Partitions), strings.Join(columns, ", "))
+	for _, read := range plan.Reads {
+		_, err := fmt.Fprintf(x.app.console, "%s at %s: %s%d partitions; columns %s\n", read.Source.Name(),
+			x.snapshot.ReadTimestamp.Format(time.RFC3339Nano), describeKeys(read.Source.Keys), len(read.Partitions), describeColumns(read.Source.Fields))
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// describeKeys counts what a read is confined to; it tells no keys.
+func describeKeys(set *spannerpb.KeySet) string {
+	if set == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d keys and %d ranges, ", len(set.GetKeys()), len(set.GetRanges()))
+}
+
+func describeColumns(fields []*spannerpb.StructType_Field) string {
+	columns := make([]string, len(fields))
+	for i, f := range fields {
+		columns[i] = f.GetName() + " " + format.TypeName(f.GetType())
+	}
+	return strings.Join(columns, ", ")
 }
 
 // write reads the rows and writes them. The output is opened before Spanner is

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"fmt"
 	"os"
 	"strings"
 
@@ -39,7 +38,7 @@ func (o *sourceOptions) addFlags(fs *flagSet) {
 	g.texts(&o.keys, "key", "`key` of a row to read, a JSON array such as [1,\"a\"]; may be given again")
 	g.texts(&o.ranges, "key-range", "`range` of keys such as [[1],[10]), where brackets take the end in and parentheses leave it out; may be given again")
 	g.texts(&o.prefixes, "key-prefix", "first `parts` of keys to read, a JSON array; may be given again")
-	g.text(&o.where, "where", "SQL `condition` on the rows of the table")
+	g.text(&o.where, "where", "SQL `condition` on the rows of the table; one on leading key columns only (=, <, <=, >, >=, BETWEEN, IN, AND) becomes a read of keys, any other a query")
 	g.text(&o.query, "query", "SQL `query` to read instead of a table; it must be root-partitionable")
 	g.text(&o.queryFile, "query-file", "`file` with the query")
 	g.texts(&o.params, "param", "parameter of --query or --where, as `name:TYPE=value`; may be given again")
@@ -174,13 +173,4 @@ func (o *sourceOptions) parsedParams() ([]param, error) {
 		params[i] = p
 	}
 	return params, nil
-}
-
-// errorOf names a flag and its place among those of its name, not its value,
-// which may be a key of a record.
-func errorOf(flag string, i, of int, err error) error {
-	if of > 1 {
-		flag = fmt.Sprintf("%s (number %d)", flag, i+1)
-	}
-	return usagef("%s: %w", flag, err)
 }

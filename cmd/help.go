@@ -76,10 +76,19 @@ func addToGroup(sets map[string]*pflag.FlagSet, f *pflag.Flag) {
 		sets[name] = pflag.NewFlagSet(name, pflag.ContinueOnError)
 		sets[name].SortFlags = false
 	}
-	if sets[name].Lookup(f.Name) == nil {
-		sets[name].AddFlag(f)
+	if sets[name].Lookup(f.Name) != nil {
+		return
 	}
+	shown := *f
+	if f.Value.Type() == "bool" {
+		shown.Value = plainValue{f.Value}
+	}
+	sets[name].AddFlag(&shown)
 }
+
+// plainValue hides from pflag that a flag is a boolean, which it would show as
+// --quiet[=true|false].
+type plainValue struct{ pflag.Value }
 
 func newHelpCommand(a *app) *cobra.Command {
 	return &cobra.Command{

@@ -52,6 +52,9 @@ type summary struct {
 	RecordsUndecided int64 `json:"recordsUndecided"`
 	Bytes            int64 `json:"bytes"`
 
+	// DryRun says that nothing was to be written.
+	DryRun bool `json:"dryRun,omitempty"`
+
 	// Export has what only an export has.
 	Export *exportSummary `json:"export,omitempty"`
 }
@@ -76,7 +79,7 @@ func (a *app) finish(ctx context.Context, o *reportOptions, s *summary, err erro
 	s.Status = status(s.ExitCode)
 	s.Error, s.Code = a.errorForSummary(ctx, s.ExitCode, err)
 	// Of a run that failed before it did anything, the error is all there is to say.
-	if !a.global.quiet && !isReaderGone(err) && (err == nil || s.RecordsIn > 0) {
+	if !a.global.quiet && !isReaderGone(err) && !s.DryRun && (err == nil || s.RecordsIn > 0) {
 		a.tell(s)
 	}
 	if werr := a.writeSummary(o.summary, s); werr != nil {

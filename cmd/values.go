@@ -22,6 +22,7 @@ var (
 	_ pflag.Value = (*timestampValue)(nil)
 	_ pflag.Value = (*intValue)(nil)
 	_ pflag.Value = (*choiceValue[string])(nil)
+	_ pflag.Value = (*tagValue)(nil)
 )
 
 // sizeValue is a number of bytes: 1MiB, 12mb, 1048576. KB, MB, GB are powers of
@@ -213,6 +214,29 @@ func (v *choiceValue[T]) wordList() []string {
 		words[i] = string(c)
 	}
 	return words
+}
+
+// tagValue is a tag of requests or transactions. Spanner cuts off what is longer
+// than its bound without a word.
+type tagValue struct{ target *string }
+
+const maxTag = 50
+
+func (v *tagValue) Type() string { return "tag" }
+
+func (v *tagValue) String() string {
+	if v.target == nil {
+		return ""
+	}
+	return *v.target
+}
+
+func (v *tagValue) Set(text string) error {
+	if len(text) > maxTag || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return fmt.Errorf("out of bounds: at most %d printable ASCII characters", maxTag)
+	}
+	*v.target = text
+	return nil
 }
 
 // bounds says what a value must be; a limit of unbounded is not mentioned.

@@ -2,7 +2,8 @@
 // arrays of key parts, into the key sets of Spanner's reads, typed by the
 // columns of the key.
 //
-// The values of query parameters are read the same way.
+// The values of query parameters are read the same way, and conditions in SQL
+// that say no more than a key set can say are turned into one.
 //
 // It is strict where a slip would read other rows than were meant: a part of
 // the wrong type, too many parts, ends in the wrong order. It knows nothing of

@@ -94,6 +94,9 @@ func jsonKind(element any) string {
 }
 
 var (
+	// belowNanoseconds finds what time.Parse would silently cut off.
+	belowNanoseconds = regexp.MustCompile(`[.,]\d{9}\d*[1-9]`)
+
 	numericText = regexp.MustCompile(`^-?\d{1,29}(\.\d{1,9})?$`)
 	uuidText    = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 )
@@ -118,8 +121,8 @@ func parseText(code spannerpb.TypeCode, text string) (canonical string, sort any
 		return base64.StdEncoding.EncodeToString(raw), string(raw), nil
 	case spannerpb.TypeCode_TIMESTAMP:
 		t, err := time.Parse(time.RFC3339Nano, text)
-		if err != nil {
-			return "", nil, errors.New("a TIMESTAMP is RFC 3339, such as 2026-01-31T12:00:00Z")
+		if err != nil || belowNanoseconds.MatchString(text) {
+			return "", nil, errors.New("a TIMESTAMP is RFC 3339 to the nanosecond, such as 2026-01-31T12:00:00Z")
 		}
 		return t.UTC().Format(time.RFC3339Nano), t.UTC(), nil
 	case spannerpb.TypeCode_DATE:

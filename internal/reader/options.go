@@ -33,10 +33,11 @@ type Options struct {
 	PartitionSizeBytes int64
 
 	// DataBoost runs every partition on Data Boost's compute.
-	DataBoost     bool
-	Priority      spannerpb.RequestOptions_Priority
-	RequestTag    string
-	DirectedReads *spannerpb.DirectedReadOptions
+	DataBoost      bool
+	Priority       spannerpb.RequestOptions_Priority
+	RequestTag     string
+	TransactionTag string
+	DirectedReads  *spannerpb.DirectedReadOptions
 
 	// Retry and HoldBytes are as in wire.StreamOptions.
 	Retry     wire.Retry
@@ -93,5 +94,5 @@ func (o *Options) setDefaults() {
 }
 
 func (o *Options) requestOptions() *spannerpb.RequestOptions {
-	return &spannerpb.RequestOptions{Priority: o.Priority, RequestTag: o.RequestTag}
+	return &spannerpb.RequestOptions{Priority: o.Priority, RequestTag: o.RequestTag, TransactionTag: o.TransactionTag}
 }

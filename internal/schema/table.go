@@ -73,11 +73,13 @@ type KeyPart struct {
 // still being filled.
 const IndexReadWrite = "READ_WRITE"
 
+// PlainIndex is the type of an index that can be read like a table.
+const PlainIndex = "INDEX"
+
 // Index is a secondary index.
 type Index struct {
 	Name string
-	// Type is INDEX, or another word for search and vector indexes, which
-	// cannot be read like tables.
+	// Type is PlainIndex, or another word for search and vector indexes.
 	Type         string
 	Unique       bool
 	NullFiltered bool
