@@ -2,6 +2,7 @@ package format_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"testing"
@@ -15,11 +16,15 @@ import (
 
 // targetOf makes a Target of columns; the first is the key.
 func targetOf(fields ...*spannerpb.StructType_Field) *format.Target {
+	return targetFor(false, fields...)
+}
+
+func targetFor(jsonText bool, fields ...*spannerpb.StructType_Field) *format.Target {
 	t := &schema.Table{Name: schema.Name{Name: "Orders"}, PrimaryKey: []schema.KeyPart{{Column: fields[0].GetName()}}}
 	for _, f := range fields {
 		t.Columns = append(t.Columns, schema.Column{Name: f.GetName(), Type: f.GetType()})
 	}
-	return format.NewTarget(t, false)
+	return format.NewTarget(t, jsonText)
 }
 
 // decoded is a Record that outlives its chunk.
@@ -113,3 +118,5 @@ func BenchmarkDecode(b *testing.B) {
 		b.Run(fmt.Sprint(o.Kind, o.Compression), func(b *testing.B) { benchmarkDecode(b, o, format.DecodeOptions{}) })
 	}
 }
+
+func stdBase64(raw []byte) string { return base64.StdEncoding.EncodeToString(raw) }
