@@ -17,10 +17,6 @@ import (
 	"spanbulk/internal/writer"
 )
 
-// sink is a server that throws requests away and answers at once for as many
-// groups as a batch has at most, in one message.
-type sink struct{ size int }
-
 // ignored is a request that is not decoded.
 type ignored struct{}
 
@@ -33,6 +29,8 @@ func (c sinkCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return c.CodecV2.Unmarshal(data, v)
 }
 
+// serveSink serves BatchWrite by throwing requests away and answering at once for
+// as many groups as a batch has at most, in one message.
 func serveSink(b *testing.B, batch int) string {
 	b.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

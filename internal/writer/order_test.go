@@ -26,7 +26,6 @@ type watch struct {
 
 	mu   sync.Mutex
 	busy map[string]int
-	all  int
 	most int // most mutations under way
 	now  int
 }
