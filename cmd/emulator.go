@@ -100,7 +100,7 @@ func newEmulatorCommand(a *app) *cobra.Command {
 	g := group{fs, groupServe}
 	g.text(&o.listen, "listen", "`host:port` to serve on; port 0 takes any that is free")
 	g.text(&o.ddl, "ddl", "`file` with the statements that make the schema")
-	g.text(&o.data, "data", "`directory` with a file for each table to load, as Orders.csv or Orders.ndjson")
+	g.text(&o.data, "data", "`directory` with rows to load: one that export wrote, or files as Orders.csv, Orders.ndjson, Orders.avro")
 	g.value(&choiceValue[dialectWord]{target: &o.dialect, choices: []dialectWord{wordGoogleSQL, wordPostgreSQL}}, "dialect", "`dialect` of the database: googlesql, postgresql")
 	g.value(&o.chaos, "chaos", "`rate`, from 0 to 1, of calls that go wrong at random")
 	g.value(&intValue{target: &o.seed, max: math.MaxInt}, "chaos-seed", "`number` that decides which calls go wrong, and how; 0 takes one at random")

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
+	"github.com/twmb/avro/ocf"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
@@ -174,6 +177,54 @@ func drainStream(b *testing.B, f *fixture, method string, req any, rows int) {
 	b.ReportMetric(float64(rows*runs)/b.Elapsed().Seconds(), "rows/s")
 }
 
+const wideAvro = `{"type":"record","name":"Wide","fields":[{"name":"Id","type":"long"},{"name":"Name","type":["null","string"]},
+	{"name":"City","type":["null","string"]},{"name":"Score","type":["null","double"]},{"name":"Active","type":["null","boolean"]},
+	{"name":"Created","type":["null","string"]},{"name":"Amount","type":["null",{"type":"bytes","logicalType":"decimal","precision":38,"scale":9}]},
+	{"name":"Payload","type":["null","bytes"]},{"name":"Doc","type":["null","string"]},{"name":"Tags","type":["null",{"type":"array","items":["null","long"]}]}]}`
+
+func wideRecords(n int) []map[string]any {
+	out := make([]map[string]any, n)
+	for i := range out {
+		out[i] = map[string]any{"Id": int64(i), "Name": fmt.Sprintf("customer number %d", i), "City": "Zürich", "Score": float64(i) / 7, "Active": true,
+			"Created": "2026-01-02T03:04:05.123456Z", "Amount": big.NewRat(int64(4*i+1), 4), "Payload": []byte("sixteen bytes ok"),
+			"Doc": `{"a":1,"b":[true,null],"c":"text"}`, "Tags": []any{int64(1), int64(22), int64(333)}}
+	}
+	return out
+}
+
+// Memory held for each row of a loaded table, against the bytes of its values
+// as the wire has them.
+func BenchmarkMemory(b *testing.B) {
+	const batches = 100
+	for b.Loop() {
+		b.StopTimer()
+		f := start(b, emulator.Options{}, wideDDL)
+		before := heap()
+		payload := 0
+		for i := range batches {
+			req := commitRequest(b, f, i*commitRows, false)
+			payload += len(req)
+			if err := f.conn.Invoke(b.Context(), spannerpb.Spanner_Commit_FullMethodName, req, &counted{}, grpc.ForceCodecV2(newDrain())); err != nil {
+				b.Fatal(err)
+			}
+		}
+		held := float64(heap()-before) / (batches * commitRows)
+		sent := float64(payload) / (batches * commitRows)
+		b.ReportMetric(held, "heapB/row")
+		b.ReportMetric(sent, "payloadB/row")
+		b.ReportMetric(held/sent, "heap/payload")
+		b.StartTimer()
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
 func BenchmarkLoad(b *testing.B) {
 	const rows = 100_000
 	ndjson, csv := &strings.Builder{}, &strings.Builder{}
@@ -182,7 +233,13 @@ func BenchmarkLoad(b *testing.B) {
 		fmt.Fprintf(ndjson, `{"Id":%d,"Name":"customer number %d","City":"Zürich","Score":%g,"Active":true,"Created":"2026-01-02T03:04:05.123456Z","Amount":"%d.25","Payload":"c2l4dGVlbiBieXRlcyBvaw==","Doc":{"a":1,"b":[true,null],"c":"text"},"Tags":[1,22,333]}`+"\n", i, i, float64(i)/7, i)
 		fmt.Fprintf(csv, `%d,customer number %d,Zürich,%g,true,2026-01-02T03:04:05.123456Z,%d.25,c2l4dGVlbiBieXRlcyBvaw==,"{""a"":1,""b"":[true,null],""c"":""text""}","[1,22,333]"`+"\n", i, i, float64(i)/7, i)
 	}
-	for ext, text := range map[string]string{"ndjson": ndjson.String(), "csv": csv.String()} {
+	dir := b.TempDir()
+	writeAvro(b, filepath.Join(dir, "Wide.avro"), wideAvro, ocf.WithCodec(ocf.SnappyCodec()), wideRecords(rows)...)
+	avroFile, err := os.ReadFile(filepath.Join(dir, "Wide.avro"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for ext, text := range map[string]string{"ndjson": ndjson.String(), "csv": csv.String(), "avro": string(avroFile)} {
 		b.Run(ext, func(b *testing.B) {
 			dir := b.TempDir()
 			if err := os.WriteFile(filepath.Join(dir, "Wide."+ext), []byte(text), 0o600); err != nil {

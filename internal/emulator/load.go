@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -25,9 +26,10 @@ type Loaded struct {
 
 // Load fills tables of a database from files, through the same commits that
 // clients make: parents before children, referenced tables before those that
-// refer to them. A table T is read from dir/T.csv, dir/T.ndjson, dir/T-*.ndjson
-// and the like, and from every such file in dir/T/, compressed (.gz, .zst) or
-// not. Rows that were committed before an error stay.
+// refer to them. A directory that export completed is read as its manifest
+// says. In any other a table T is read from dir/T.csv, dir/T.ndjson,
+// dir/T-*.avro and the like, and from every such file in dir/T/, compressed
+// (.gz, .zst) or not. Rows that were committed before an error stay.
 func Load(ctx context.Context, srv *Server, database, dir string) ([]Loaded, error) {
 	db, err := srv.findDatabase(database)
 	if err != nil {
@@ -41,9 +43,12 @@ func Load(ctx context.Context, srv *Server, database, dir string) ([]Loaded, err
 	var out []Loaded
 	for _, t := range schema.DependencyOrder() {
 		for _, file := range files[t] {
-			n, err := loadFile(ctx, db, t, file)
+			n, err := loadFile(ctx, db, t, file.path)
+			if err == nil && file.rows >= 0 && n != file.rows {
+				err = fmt.Errorf("it has %d rows, and the manifest says %d", n, file.rows)
+			}
 			if err != nil {
-				return out, fmt.Errorf("load %s: %w", file, err)
+				return out, fmt.Errorf("load %s: %w", file.path, err)
 			}
 			out = append(out, Loaded{Table: t.Name, Rows: n})
 		}
@@ -51,10 +56,23 @@ func Load(ctx context.Context, srv *Server, database, dir string) ([]Loaded, err
 	return out, nil
 }
 
+// tableFile is a file with rows of a table.
+type tableFile struct {
+	path string
+	rows int64 // -1 if not known
+}
+
 // tableFiles finds the data files under dir and the tables they belong to.
-func tableFiles(schema *catalog.Schema, dir string) (map[*catalog.Table][]string, error) {
-	files := make(map[*catalog.Table][]string)
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+func tableFiles(schema *catalog.Schema, dir string) (map[*catalog.Table][]tableFile, error) {
+	m, err := readManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	if m != nil {
+		return m.files(schema, dir)
+	}
+	files := make(map[*catalog.Table][]tableFile)
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -69,7 +87,7 @@ func tableFiles(schema *catalog.Schema, dir string) (map[*catalog.Table][]string
 		if t == nil {
 			return fmt.Errorf("load %s: the database has no table %s", path, stem)
 		}
-		files[t] = append(files[t], path)
+		files[t] = append(files[t], tableFile{path, -1})
 		return nil
 	})
 	return files, err
@@ -98,7 +116,10 @@ func loadFile(ctx context.Context, db *database, t *catalog.Table, path string) 
 		return 0, err
 	}
 	defer f.Close()
-	format, compression, _, _ := tablefile.FormatOf(path)
+	format, compression, _, ok := tablefile.FormatOf(path)
+	if !ok {
+		return 0, errors.New("it is none of .csv, .ndjson, .jsonl, .avro")
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(loaders)
 	b := newLoadBatch(t)

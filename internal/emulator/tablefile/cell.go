@@ -45,6 +45,16 @@ func appendText[T ~string | ~[]byte](dst []byte, s T) []byte {
 	return append(dst, s...)
 }
 
+// appendList appends a list item that is a list_value of encoded items.
+func appendList(dst, items []byte) []byte {
+	inner := uint64(len(items))
+	dst = append(dst, tagItem)
+	dst = binary.AppendUvarint(dst, inner+1+uint64(uvarintLen(inner)))
+	dst = append(dst, tagList)
+	dst = binary.AppendUvarint(dst, inner)
+	return append(dst, items...)
+}
+
 func uvarintLen(n uint64) int {
 	size := 1
 	for ; n >= 0x80; n >>= 7 {
@@ -152,12 +162,7 @@ func appendArray(dst []byte, t *value.Type, raw []byte) ([]byte, error) {
 			return dst, err
 		}
 	}
-	inner := uint64(len(list))
-	dst = append(dst, tagItem)
-	dst = binary.AppendUvarint(dst, inner+1+uint64(uvarintLen(inner)))
-	dst = append(dst, tagList)
-	dst = binary.AppendUvarint(dst, inner)
-	return append(dst, list...), nil
+	return appendList(dst, list), nil
 }
 
 // appendJSONText appends a JSON column's text. {"$json":x} stands for x where

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 
 	"spanbulk/internal/emulator/catalog"
 )
@@ -34,6 +35,7 @@ func readCSV(in *bufio.Reader, t *catalog.Table, yield func(Record, error) bool)
 		}
 		return
 	}
+	written := slices.DeleteFunc(slices.Clone(columns), func(c *catalog.Column) bool { return c.Generated != nil })
 	var values []byte
 	for {
 		if err := r.next(); err != nil {
@@ -48,12 +50,15 @@ func readCSV(in *bufio.Reader, t *catalog.Table, yield func(Record, error) bool)
 		}
 		values = values[:0]
 		for i, f := range r.fields {
+			if columns[i].Generated != nil {
+				continue
+			}
 			if values, err = appendField(values, columns[i], f); err != nil {
 				yield(Record{}, lineError(r.line, "column %s: %v", columns[i].Name, err))
 				return
 			}
 		}
-		if !yield(Record{Columns: columns, Values: values}, nil) {
+		if !yield(Record{Columns: written, Values: values}, nil) {
 			return
 		}
 	}

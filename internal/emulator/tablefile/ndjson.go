@@ -58,8 +58,8 @@ func readObject(text []byte, t *catalog.Table, values []byte, last []*catalog.Co
 		return nil, nil, errorString("expected a JSON object")
 	}
 	columns := make([]*catalog.Column, 0, len(last))
-	for !s.accept('}') {
-		if len(columns) > 0 && !s.accept(',') {
+	for n := 0; !s.accept('}'); n++ {
+		if n > 0 && !s.accept(',') {
 			return nil, nil, errorString("malformed JSON object")
 		}
 		c, err := s.member(t, last, len(columns))
@@ -69,11 +69,14 @@ func readObject(text []byte, t *catalog.Table, values []byte, last []*catalog.Co
 		if slices.Contains(columns, c) {
 			return nil, nil, errorString("field " + c.Name + " is given twice")
 		}
-		columns = append(columns, c)
 		raw, ok := s.value()
 		if !ok {
 			return nil, nil, errorString("malformed JSON in field " + c.Name)
 		}
+		if c.Generated != nil {
+			continue
+		}
+		columns = append(columns, c)
 		if values, err = appendJSON(values, c, raw); err != nil {
 			return nil, nil, errorString("field " + c.Name + ": " + err.Error())
 		}

@@ -1,9 +1,10 @@
-// Package tablefile reads the rows of one table from CSV and NDJSON files for
-// the embedded Spanner, straight into the wire form that mutations hold.
+// Package tablefile reads the rows of one table from CSV, NDJSON and Avro files
+// for the embedded Spanner, straight into the wire form that mutations hold.
 //
 // The column's type decides how a text is read. In CSV an empty bare field is
 // NULL and an empty quoted one an empty string; in NDJSON an absent field is
-// not written and null is NULL. The package checks the form of the files;
+// not written and null is NULL. Values of generated columns are passed over:
+// an export holds them, and no mutation may. The package checks the form of the files;
 // whether a value fits its column is left to the commit. It shares no code
 // with the project's import, which it helps to test.
 package tablefile
@@ -38,6 +39,7 @@ type Format uint8
 const (
 	CSV Format = iota + 1
 	NDJSON
+	Avro
 )
 
 // FormatOf tells a file's format and compression ("", "gz", "zst") by its
@@ -56,6 +58,8 @@ func FormatOf(name string) (f Format, compression, stem string, ok bool) {
 		return CSV, compression, stem, true
 	case ".ndjson", ".jsonl":
 		return NDJSON, compression, stem, true
+	case ".avro":
+		return Avro, compression, stem, true
 	}
 	return 0, "", "", false
 }
@@ -63,7 +67,7 @@ func FormatOf(name string) (f Format, compression, stem string, ok bool) {
 const readBuffer = 256 << 10
 
 // Records reads the records of a file. compression is as FormatOf gives it.
-// An error, which ends the sequence, names the line.
+// An error, which ends the sequence, names the line, or in Avro the record.
 func Records(r io.Reader, f Format, compression string, t *catalog.Table) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		plain, err := decompress(r, compression)
@@ -77,11 +81,14 @@ func Records(r io.Reader, f Format, compression string, t *catalog.Table) iter.S
 			// Peek has just seen these bytes.
 			_, _ = in.Discard(3)
 		}
-		if f == CSV {
+		switch f {
+		case CSV:
 			readCSV(in, t, yield)
-			return
+		case Avro:
+			readAvro(in, t, yield)
+		default:
+			readNDJSON(in, t, yield)
 		}
-		readNDJSON(in, t, yield)
 	}
 }
 

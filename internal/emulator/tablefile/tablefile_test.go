@@ -22,7 +22,7 @@ func table(tb testing.TB) *catalog.Table {
 
 func TestFormatOf(t *testing.T) {
 	for name, want := range map[string]string{
-		"dir/T.csv": "T", "T.ndjson.gz": "T", "a-0001.jsonl.zst": "a-0001", "manifest.json": "", "T.avro": "",
+		"dir/T.csv": "T", "T.ndjson.gz": "T", "a-0001.jsonl.zst": "a-0001", "manifest.json": "", "T.avro": "T", "T.parquet": "",
 	} {
 		if _, _, stem, ok := tablefile.FormatOf(name); stem != want || ok != (want != "") {
 			t.Errorf("%s: stem %q, known %v", name, stem, ok)
