@@ -92,6 +92,16 @@ func (c *ChangeStream) Watches(t *Table) (WatchedTable, bool) {
 	return WatchedTable{}, false
 }
 
+// Watched tells whether any change stream watches a table.
+func (s *Schema) Watched(t *Table) bool {
+	for _, c := range s.ChangeStreams {
+		if _, ok := c.Watches(t); ok {
+			return true
+		}
+	}
+	return false
+}
+
 // Tracks tells whether the stream reports values of a column that is not part
 // of the key: generated columns never, others as the FOR clause says.
 func (c *ChangeStream) Tracks(t *Table, col *Column) bool {

@@ -73,6 +73,7 @@ func (tx *transaction) insert(s *step) error {
 		return err
 	}
 	tx.count(s)
+	tx.journal.insert(s.plan, s.row.key)
 	return tx.writeRow(s.plan, s.row.key, nil, s.row.row)
 }
 
@@ -91,6 +92,7 @@ func (tx *transaction) update(s *step) error {
 		return status.Errorf(codes.NotFound, "Row %s in table %s is missing. Row cannot be updated.", s.plan.keyOf(s.row.row), s.plan.table.Name)
 	}
 	tx.count(s)
+	tx.journal.update(s.plan, s.row.key, v.row, s.row.shape.columns)
 	return tx.writeRow(s.plan, s.row.key, v.row, s.row.merged(v.row))
 }
 
@@ -103,6 +105,8 @@ func (tx *transaction) replace(s *step) error {
 		return err
 	}
 	tx.count(s)
+	tx.journal.delete(s.plan, s.row.key, old)
+	tx.journal.insert(s.plan, s.row.key)
 	return tx.writeRow(s.plan, s.row.key, old, s.row.row)
 }
 
@@ -252,6 +256,7 @@ func (tx *transaction) deleteRow(p *plan, key string, row value.Row) error {
 	if err := tx.deleteChildren(p, key, row, "DELETE"); err != nil {
 		return err
 	}
+	tx.journal.delete(p, key, row)
 	return tx.writeRow(p, key, row, nil)
 }
 

@@ -27,9 +27,23 @@ type Committed struct {
 	Mutations int64
 }
 
-// Commit applies mutations in order, all or none, unless something in
-// footprint, which may be nil, was written meanwhile.
+// Origin is what a request says about the transaction it commits.
+type Origin struct {
+	// Tag is the transaction tag.
+	Tag string
+	// ExcludeFromChangeStreams keeps the transaction out of change streams that
+	// allow it.
+	ExcludeFromChangeStreams bool
+}
+
+// Commit is CommitFrom without an origin.
 func (s *Store) Commit(mutations []Mutation, footprint *Footprint) (Committed, error) {
+	return s.CommitFrom(Origin{}, mutations, footprint)
+}
+
+// CommitFrom applies mutations in order, all or none, unless something in
+// footprint, which may be nil, was written meanwhile.
+func (s *Store) CommitFrom(origin Origin, mutations []Mutation, footprint *Footprint) (Committed, error) {
 	s.mu.Lock()
 	plans := s.plans
 	s.mu.Unlock()
@@ -48,7 +62,7 @@ func (s *Store) Commit(mutations []Mutation, footprint *Footprint) (Committed, e
 	if err := s.checkFootprint(footprint); err != nil {
 		return Committed{}, err
 	}
-	return s.commit(b)
+	return s.commit(origin, b)
 }
 
 // checkFootprint is called with the lock held.
@@ -103,9 +117,9 @@ func aborted() error {
 }
 
 // commit applies a prepared batch. It is called with the lock held.
-func (s *Store) commit(b *batch) (Committed, error) {
+func (s *Store) commit(origin Origin, b *batch) (Committed, error) {
 	tx := &transaction{
-		store: s, batch: b, ts: s.commitTimestamp(),
+		store: s, batch: b, ts: s.commitTimestamp(), origin: origin, journal: newJournal(b.plans),
 		written: make(map[*plan]map[string]bool), deleted: make(map[*plan][]relation.KeyRange),
 	}
 	if err := tx.run(); err != nil {
@@ -113,16 +127,19 @@ func (s *Store) commit(b *batch) (Committed, error) {
 		return Committed{}, err
 	}
 	s.last = tx.ts
+	tx.publish()
 	s.discard(tx)
 	return Committed{Timestamp: time.UnixMicro(tx.ts).UTC(), Mutations: tx.mutations}, nil
 }
 
 // transaction is a commit under way, with the store's lock held.
 type transaction struct {
-	store *Store
-	batch *batch
-	ts    int64
-	log   []change
+	store   *Store
+	batch   *batch
+	ts      int64
+	origin  Origin
+	journal *journal
+	log     []change
 	// uniques are index entries added, to be checked for company at the end.
 	uniques   []uniqueEntry
 	mutations int64

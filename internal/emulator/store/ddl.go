@@ -58,6 +58,7 @@ func (s *Store) applyStatement(stmt string) (time.Time, error) {
 	}
 	s.trees, s.plans, s.last = trees, plans, tx.ts
 	s.versions = append(s.versions, schemaVersion{from: tx.ts, schema: next})
+	s.changes.SetSchema(next, time.UnixMicro(tx.ts).UTC(), s.cuts)
 	s.discard(tx)
 	return time.UnixMicro(tx.ts).UTC(), nil
 }

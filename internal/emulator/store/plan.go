@@ -17,6 +17,8 @@ import (
 type planSet struct {
 	schema *catalog.Schema
 	tables map[string]*plan // by lower-case name
+	// watched tells that a change stream watches one of the tables.
+	watched bool
 }
 
 func (p *planSet) table(name string) (*plan, bool) {
@@ -26,8 +28,10 @@ func (p *planSet) table(name string) (*plan, bool) {
 
 // plan says how to write one table.
 type plan struct {
-	table    *catalog.Table
-	tree     *tree
+	table *catalog.Table
+	tree  *tree
+	// watched tells that a change stream watches the table.
+	watched  bool
 	parent   *plan
 	children []*plan
 	indexes  []*indexPlan
@@ -97,7 +101,8 @@ type foreignKey struct {
 func (s *Store) newPlans(schema *catalog.Schema, trees map[int]*tree) (*planSet, error) {
 	set := &planSet{schema: schema, tables: make(map[string]*plan, len(schema.Tables))}
 	for _, t := range schema.Tables {
-		p := &plan{table: t, tree: trees[t.ID]}
+		p := &plan{table: t, tree: trees[t.ID], watched: schema.Watched(t)}
+		set.watched = set.watched || p.watched
 		for _, x := range t.Indexes {
 			p.indexes = append(p.indexes, newIndexPlan(t, x, trees[x.ID]))
 		}

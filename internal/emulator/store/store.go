@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"spanbulk/internal/emulator/catalog"
+	"spanbulk/internal/emulator/changestream"
 	"spanbulk/internal/emulator/relation"
 )
 
@@ -27,6 +28,7 @@ type Store struct {
 	trees    map[int]*tree
 	plans    *planSet
 	garbage  []garbage
+	changes  *changestream.Log
 
 	// counters number the values of identity columns.
 	counters map[counterKey]*atomic.Uint64
@@ -41,6 +43,7 @@ type schemaVersion struct {
 // expressions. now gives the time that timestamps are taken from.
 func New(compiler relation.Compiler, now func() time.Time) *Store {
 	s := &Store{compiler: compiler, now: now, trees: make(map[int]*tree), counters: make(map[counterKey]*atomic.Uint64)}
+	s.changes = changestream.NewLog(s)
 	s.last = now().UnixMicro()
 	s.versions = []schemaVersion{{from: s.last, schema: catalog.Empty()}}
 	s.plans = &planSet{schema: catalog.Empty(), tables: map[string]*plan{}}
