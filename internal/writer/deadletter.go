@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"spanbulk/internal/fault"
-	"spanbulk/internal/wire"
 )
 
 // Letter is one line of a dead letter file: a refused record with what is needed
@@ -29,9 +28,11 @@ type Letter struct {
 	Record      *string `json:"record,omitempty"`
 	RecordBytes []byte  `json:"recordBase64,omitempty"`
 	Table       string  `json:"table,omitempty"`
-	Operation   string  `json:"operation,omitempty"`
-	Status      string  `json:"status"`
-	Message     string  `json:"message"`
+	// Operation is as wire.Operation spells it.
+	Operation string `json:"operation,omitempty"`
+	// Status is the name of a status code; Message can hold record values.
+	Status  string `json:"status"`
+	Message string `json:"message"`
 	// UnknownOutcome says that an earlier attempt may have been applied:
 	// ALREADY_EXISTS may be the record's own success.
 	UnknownOutcome bool `json:"unknownOutcome"`
@@ -102,17 +103,6 @@ func letterOf(r *Refusal) *Letter {
 		l.RecordBytes = r.Raw
 	}
 	return l
-}
-
-// ParseOperation reads an operation as it is spelled in a dead letter and on the
-// command line.
-func ParseOperation(text string) (wire.Operation, error) {
-	for op := wire.Insert; op <= wire.Delete; op++ {
-		if text == op.String() {
-			return op, nil
-		}
-	}
-	return 0, fmt.Errorf("%q is no operation: insert, update, insert-or-update, replace, delete", text)
 }
 
 // LetterReader reads a dead letter file.

@@ -62,10 +62,8 @@ func TestDeadLettersGoBackIn(t *testing.T) {
 		if !bytes.Equal(raw, want.Raw) || (err != nil) != (want.Raw == nil) {
 			t.Errorf("letter %d has the record %q (%v), want %q", i, raw, err, want.Raw)
 		}
-		if want.Operation != 0 {
-			if op, err := writer.ParseOperation(got.Operation); err != nil || op != want.Operation {
-				t.Errorf("operation %q is %v, %v", got.Operation, op, err)
-			}
+		if want.Operation != 0 && got.Operation != want.Operation.String() {
+			t.Errorf("operation %q, want %v", got.Operation, want.Operation)
 		}
 	}
 	if _, err := r.Next(); !errors.Is(err, io.EOF) {
@@ -98,9 +96,6 @@ func TestBadLetters(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "read dead.ndjson:2: it is no dead letter") || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: got %v", name, err)
 		}
-	}
-	if _, err := writer.ParseOperation("upsert"); err == nil {
-		t.Error("the operation upsert was taken")
 	}
 }
 

@@ -52,7 +52,7 @@ func TestRefusalTable(t *testing.T) {
 		{"insert of an existing key", wire.Insert, texts("1", "there"), codes.AlreadyExists, toHandler},
 		{"UNIQUE index", wire.Insert, texts("5", "u", "one@x"), codes.AlreadyExists, toHandler},
 		{"value of the wrong shape", wire.Insert, []wire.Value{text("5"), text("w"), nil, nil, wire.AppendBool(nil, true)}, codes.FailedPrecondition, byPolicy},
-		{"date out of range", wire.Insert, texts("99999999999999999999", "big"), codes.FailedPrecondition, byPolicy},
+		{"INT64 out of range", wire.Insert, texts("99999999999999999999", "big"), codes.FailedPrecondition, byPolicy},
 		{"bytes that are not UTF-8", wire.Insert, texts("5", "\xff"), codes.InvalidArgument, toHandler},
 		{"NULL in NOT NULL", wire.Insert, []wire.Value{text("5"), null}, codes.FailedPrecondition, byPolicy},
 		{"NOT NULL column missing", wire.InsertOrUpdate, texts("5"), codes.FailedPrecondition, byPolicy},

@@ -111,44 +111,53 @@ func (r *run) decide(e *entry) {
 // again has the undecided records of a batch sent again after a pause, unless
 // one of them was tried often enough or the call failed for good.
 func (r *run) again(b *batch, left []*entry) {
-	for _, e := range left {
-		e.attempts++
-	}
 	cause := b.cause()
+	spent := r.countAttempts(left)
 	switch {
 	case r.err != nil:
-		return
 	case b.err != nil && !transientCall(b.err):
 		r.fail(callFault(left, r.opt.Method, b.err))
-		return
-	}
-	for _, e := range left {
-		if int(e.attempts) >= r.opt.MaxAttempts {
-			r.fail(exhaustedFault(e, cause))
-			return
+	case spent != nil:
+		r.fail(exhaustedFault(spent, cause))
+	default:
+		pause := r.pause(b, left)
+		r.delay(left, pause, b.err != nil)
+		r.progress.Retried.Add(int64(len(left)))
+		if r.opt.OnRetry != nil {
+			r.opt.OnRetry(Retry{
+				Records: len(left), Sent: len(b.entries), First: left[0].position(),
+				Err: cause, Attempt: int(left[0].attempts), Pause: pause,
+			})
 		}
 	}
-	next := r.newBatch()
+}
+
+// countAttempts counts one for each record and returns the first that must not
+// be tried again.
+func (r *run) countAttempts(left []*entry) (spent *entry) {
 	for _, e := range left {
+		e.attempts++
+		if spent == nil && int(e.attempts) >= r.opt.MaxAttempts {
+			spent = e
+		}
+	}
+	return spent
+}
+
+// delay makes a batch that is due after a pause. A call that failed shows that
+// the server is in trouble: its slot rests, so that no other call takes its
+// place. Groups that were merely aborted do not keep others from being sent.
+func (r *run) delay(entries []*entry, pause time.Duration, callFailed bool) {
+	next := r.newBatch()
+	for _, e := range entries {
 		next.add(e)
 	}
-	pause := r.pause(b, left)
 	next.due = r.now.Add(pause)
-	// A call that failed shows that the server is in trouble: its slot rests, so
-	// that no other call takes its place. Groups that were merely aborted do not
-	// keep others from being sent.
-	if b.err != nil {
+	if callFailed {
 		next.parked = true
 		r.parked++
 	}
 	r.delayed = append(r.delayed, next)
-	r.progress.Retried.Add(int64(len(left)))
-	if r.opt.OnRetry != nil {
-		r.opt.OnRetry(Retry{
-			Records: len(left), Sent: len(b.entries), First: left[0].position(),
-			Err: cause, Attempt: int(left[0].attempts), Pause: pause,
-		})
-	}
 }
 
 // cause is why records of the batch are undecided.
@@ -201,14 +210,8 @@ func (r *run) halves(b *batch) bool {
 	}
 	r.progress.countError(statusOf(b.err).Code())
 	middle := len(b.entries) / 2
-	for _, half := range [][]*entry{b.entries[:middle], b.entries[middle:]} {
-		next := r.newBatch()
-		for _, e := range half {
-			next.add(e)
-		}
-		next.due = r.now
-		r.delayed = append(r.delayed, next)
-	}
+	r.delay(b.entries[:middle], 0, false)
+	r.delay(b.entries[middle:], 0, false)
 	r.free = append(r.free, b)
 	return true
 }
