@@ -43,7 +43,7 @@ var (
 
 func is(v *structpb.Value) outcome { return outcome{value: v} }
 
-func TestCanonical(t *testing.T) {
+func TestConformanceValues(t *testing.T) {
 	num := structpb.NewNumberValue
 	list := func(v ...*structpb.Value) *structpb.Value {
 		return structpb.NewListValue(&structpb.ListValue{Values: v})
@@ -134,7 +134,11 @@ func TestCanonical(t *testing.T) {
 		{"", value.StringType, text(""), is(text(""))},
 		{"", value.StringType, num(1), misfit},
 	} {
-		t.Run(c.id+"/"+c.typ.String(), func(t *testing.T) {
+		name := c.id
+		if name == "" {
+			name = "unlisted/" + c.typ.String()
+		}
+		t.Run(name, func(t *testing.T) {
 			in := wire(t, c.in)
 			before := bytes.Clone(in)
 			out, err := value.Canonical([]byte("prefix"), c.typ, in)
@@ -162,6 +166,46 @@ func TestCanonical(t *testing.T) {
 				t.Fatalf("%v: (-want +got)\n%s", c.in, d)
 			}
 		})
+	}
+}
+
+func TestConformanceSplit(t *testing.T) {
+	list := func(v ...*structpb.Value) *structpb.Value {
+		return structpb.NewListValue(&structpb.ListValue{Values: v})
+	}
+	for _, c := range []struct {
+		id   string // line of the conformance list
+		in   *structpb.Value
+		room int
+		want []*structpb.Value
+	}{
+		{"G18", text("abcdefghijklmnopqrstuvwxyz"), 18, []*structpb.Value{text("abcdefghijklmnopqr"), text("stuvwxyz")}},
+		{"G19", list(list(text("ab")), list(text("cd"))), 2, []*structpb.Value{list(list(text("ab"))), list(list(), list(text("cd")))}},
+	} {
+		t.Run(c.id, func(t *testing.T) {
+			for rest := wire(t, c.in); rest != nil; {
+				var head []byte
+				head, rest = value.SplitWire(rest, c.room)
+				var got structpb.Value
+				if err := proto.Unmarshal(head, &got); err != nil || len(c.want) == 0 {
+					t.Fatalf("a part too many, or malformed: %v", err)
+				}
+				if d := cmp.Diff(c.want[0], &got, protocmp.Transform()); d != "" {
+					t.Errorf("(-want +got)\n%s", d)
+				}
+				c.want = c.want[1:]
+			}
+			if len(c.want) > 0 {
+				t.Errorf("%d parts are missing", len(c.want))
+			}
+		})
+	}
+}
+
+// Values of the PostgreSQL dialect are not served.
+func TestConformancePostgreSQLValues(t *testing.T) {
+	for _, id := range []string{"G10", "G12"} {
+		t.Run(id, func(t *testing.T) { t.Skip("the PostgreSQL dialect is not served") })
 	}
 }
 
