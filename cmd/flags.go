@@ -18,13 +18,17 @@ const (
 	groupSnapshot   = "Snapshot and service"
 	groupFormat     = "Format"
 	groupWhere      = "Where to"
+	groupInto       = "Where to write"
+	groupRecord     = "Fields and columns"
+	groupWrite      = "Writing"
+	groupFailure    = "Refused records"
 	groupServe      = "Server"
 	groupConnection = "Connection"
 	groupGeneral    = "General"
 )
 
 func groupOrder() []string {
-	return []string{groupWhat, groupSnapshot, groupFormat, groupWhere, groupServe, groupConnection, groupGeneral}
+	return []string{groupWhat, groupSnapshot, groupInto, groupRecord, groupFormat, groupWrite, groupFailure, groupWhere, groupServe, groupConnection, groupGeneral}
 }
 
 // groupKey is the annotation that holds a flag's group.

@@ -43,6 +43,7 @@ func newRootCommand(a *app) *cobra.Command {
 	a.global.addFlags(root.PersistentFlags())
 	root.AddCommand(
 		newExportCommand(a),
+		newImportCommand(a),
 		newEmulatorCommand(a),
 		newVersionCommand(a),
 		newExitCodesTopic(),

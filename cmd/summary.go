@@ -57,6 +57,8 @@ type summary struct {
 
 	// Export has what only an export has.
 	Export *exportSummary `json:"export,omitempty"`
+	// Import has what only an import has.
+	Import *importSummary `json:"import,omitempty"`
 }
 
 type exportSummary struct {

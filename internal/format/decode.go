@@ -86,10 +86,10 @@ func SingleChunk(kind Kind, l *Layout, raw []byte, line int64) *Chunk {
 // run.
 type DecodeOptions struct {
 	// TableField names the field that holds the table of each record. Resolve
-	// finds the Target for a name; it is called by all Decoders, once for each
-	// name, and reports false for a name of no table.
+	// finds the Target for a name, nil for that of no table; it is called by all
+	// Decoders, once for each name. Its error ends Decode.
 	TableField string
-	Resolve    func(name string) (*Target, bool)
+	Resolve    func(name string) (*Target, error)
 
 	// Operation is that of records which do not name their own in
 	// OperationField; InsertOrUpdate if 0.
@@ -181,7 +181,8 @@ type Decoder struct {
 	values []wire.Value
 	arena  []byte // what values point into
 	scan   scanner
-	valid  bool // the chunk is all UTF-8
+	valid  bool  // the chunk is all UTF-8
+	err    error // of Resolve
 
 	plans  map[planKey]*plan
 	tables map[string]*Target
@@ -230,6 +231,13 @@ func (d *Decoder) Decode(t *Target, c *Chunk, each func(*Record) error) error {
 	if c.Refused != nil {
 		d.record = Record{Raw: c.Data, Line: c.Line, Err: c.Refused}
 		return each(&d.record)
+	}
+	hand := each
+	each = func(r *Record) error {
+		if d.err != nil {
+			return d.err
+		}
+		return hand(r)
 	}
 	defer func() {
 		if cap(d.arena) > keepArena {
@@ -290,11 +298,14 @@ func (d *Decoder) table(name []byte) *Target {
 	if t, ok := d.tables[string(name)]; ok {
 		return t
 	}
-	t, ok := d.o.Resolve(string(name))
-	if !ok {
+	t, err := d.o.Resolve(string(name))
+	if err != nil {
+		d.err = err
 		return nil
 	}
-	d.tables[string(name)] = t
+	if len(d.tables) < maxLearned {
+		d.tables[string(name)] = t
+	}
 	return t
 }
 

@@ -1,0 +1,231 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc/codes"
+
+	"spanbulk/internal/database"
+	"spanbulk/internal/fault"
+	"spanbulk/internal/format"
+	"spanbulk/internal/input"
+	"spanbulk/internal/schema"
+	"spanbulk/internal/writer"
+)
+
+// importer is one running import.
+type importer struct {
+	app     *app
+	plan    *importPlan
+	conn    *database.Conn
+	catalog *schema.Catalog
+	tables  *importTables
+	writer  *writer.Writer
+	decode  format.DecodeOptions
+	files   []*input.File
+}
+
+// imports is the import itself.
+func (a *app) imports(ctx context.Context, p *importPlan) (err error) {
+	p.options.tellChoices(a)
+	x := &importer{app: a, plan: p, decode: p.decode}
+	if err := x.findInputs(); err != nil {
+		return err
+	}
+	if x.conn, err = a.connect(ctx, p.database); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.conn.Close()) }()
+	if err := x.lookUp(ctx); err != nil {
+		return err
+	}
+	refuser, closeRefuser, err := x.refuser()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeRefuser()) }()
+	options := p.writer
+	options.Refuser = refuser
+	if x.writer, err = writer.New(x.conn, options); err != nil {
+		return err
+	}
+	return x.run(ctx)
+}
+
+// findInputs finds the files before anything is opened.
+func (x *importer) findInputs() error {
+	retry := x.plan.options.failure.retry
+	if retry != "" {
+		files, err := input.Find([]string{retry})
+		x.files = files
+		return err
+	}
+	if len(x.plan.args) == 0 && x.app.streams.InIsTerminal {
+		x.app.log.Info("reading records from the terminal; Ctrl-D ends them")
+	}
+	files, err := input.Find(x.plan.args)
+	x.files = files
+	return err
+}
+
+// refuser makes what handles refused records, and what closes it.
+func (x *importer) refuser() (writer.Refuser, func() error, error) {
+	none := func() error { return nil }
+	switch o := x.plan.options.failure; o.onFailure {
+	case "drop":
+		return writer.Drop(x.app.log, x.app.showValues()), none, nil
+	case "dead-letter":
+		f, err := os.OpenFile(o.deadLetter, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // it holds values of records
+		if errors.Is(err, os.ErrExist) {
+			return nil, none, fault.New(codes.AlreadyExists, "write", o.deadLetter, "the file exists, and refused records may be in it").
+				WithHint("give another --dead-letter, or remove it")
+		}
+		if err != nil {
+			return nil, none, fault.New(codes.Unknown, "write", o.deadLetter, configReason(err).Error())
+		}
+		return writer.DeadLetters(f, f.Sync), f.Close, nil
+	default:
+		return writer.Fail(), none, nil
+	}
+}
+
+// run reads, decodes and writes at once. When reading ends, for whatever reason,
+// all that was read before is still written; when writing ends, reading does.
+func (x *importer) run(ctx context.Context) error {
+	display := x.startProgress()
+	defer display.stop(x.app)
+	chunks := make(chan *writer.Chunk)
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	var g errgroup.Group
+	var writeErr error
+	g.Go(func() error {
+		writeErr = x.writer.Run(ctx, chunks)
+		stop()
+		return nil
+	})
+	readErr := x.read(reading, func(c *writer.Chunk) error {
+		select {
+		case chunks <- c:
+			return nil
+		case <-reading.Done():
+			return context.Cause(reading)
+		}
+	})
+	close(chunks)
+	_ = g.Wait()
+	if writeErr != nil {
+		return writeErr
+	}
+	return readErr
+}
+
+// startProgress shows how much of the input is read where its size is known, and
+// else how many records.
+func (x *importer) startProgress() *progress {
+	total := input.TotalBytes(x.files)
+	w, in := x.plan.progress, x.plan.input.Progress
+	return x.app.startProgress(x.plan.options.report.progress, func() progressState {
+		s := progressState{part: "%", rows: w.Applied.Load(), bytes: in.Bytes.Load()}
+		if total > 0 {
+			s.total, s.done = 100, min(in.Bytes.Load()*100/total, 100)
+		}
+		return s
+	})
+}
+
+// read decodes the inputs and hands on what comes of them, in order.
+func (x *importer) read(ctx context.Context, hand func(*writer.Chunk) error) error {
+	if x.plan.options.failure.retry != "" {
+		return x.readLetters(ctx, hand)
+	}
+	decoders := make([]*chunkDecoder, x.plan.input.Decoders)
+	for i := range decoders {
+		d, err := format.NewDecoder(&x.decode)
+		if err != nil {
+			return err
+		}
+		decoders[i] = &chunkDecoder{importer: x, decoder: d}
+	}
+	return input.Read(ctx, x.files, x.plan.input, func(worker int, b *input.Batch) (*writer.Chunk, error) {
+		return decoders[worker].decode(b)
+	}, hand)
+}
+
+// chunkDecoder makes chunks of mutations for one goroutine.
+type chunkDecoder struct {
+	*importer
+	decoder *format.Decoder
+
+	// Of the last chunk, which the next mostly has too.
+	file   *input.File
+	layout *format.Layout
+	source *writer.Source
+	// Of the last record.
+	target *format.Target
+	table  *writer.Table
+	record writer.Record
+}
+
+func (d *chunkDecoder) decode(b *input.Batch) (*writer.Chunk, error) {
+	if d.file != b.File || d.layout != b.Chunk.Layout {
+		d.file, d.layout = b.File, b.Chunk.Layout
+		d.source = &writer.Source{Name: b.File.Name(), Format: string(b.Chunk.Kind), Context: b.Chunk.Layout.Context()}
+	}
+	c := d.writer.NewChunk(d.source, b.Release)
+	place := func(e *format.RecordError) string { return input.Place(b.File, b.Chunk.Kind, e.Line, e.Byte) }
+	err := d.decoder.Decode(d.tables.of(b.File), &b.Chunk, func(r *format.Record) error {
+		d.add(c, b.Chunk.Kind, r, place)
+		return nil
+	})
+	return c, err
+}
+
+// add gives the writer a decoded record. place says where its mistake is.
+func (d *chunkDecoder) add(c *writer.Chunk, kind format.Kind, r *format.Record, place func(*format.RecordError) string) {
+	if r.Skip && r.Err == nil {
+		c.Skip()
+		return
+	}
+	if d.target != r.Target {
+		d.target, d.table = r.Target, d.tables.writerTable(r.Target)
+	}
+	d.record = writer.Record{
+		Line: r.Line, Number: r.Line, Raw: r.Raw, Table: d.table, Operation: r.Operation,
+		Values: r.Values, Range: r.Range, UnknownOutcome: d.record.UnknownOutcome,
+	}
+	if kind == format.Avro {
+		d.record.Line = 0
+	}
+	if r.Err != nil {
+		d.record.Err = refusal(place(r.Err), r.Err)
+	}
+	c.Add(&d.record)
+}
+
+// refusal is the error of a record that cannot be read.
+func refusal(place string, err *format.RecordError) error {
+	return &fault.Error{Code: codes.InvalidArgument, Op: "read", Object: place, Reason: err.Error(), Err: err}
+}
+
+// tellGenerated says once for a table that its generated columns are passed over.
+func (x *importer) tellGenerated() func(t *format.Target, column string) {
+	var told sync.Map
+	return func(t *format.Target, _ string) {
+		if _, again := told.LoadOrStore(t, true); again {
+			return
+		}
+		var names []string
+		for _, c := range t.Table().Columns {
+			if c.Generated {
+				names = append(names, c.Name)
+			}
+		}
+		x.app.log.Info("generated columns are passed over: Spanner computes them", "table", t.Table().Name.String(), "columns", fmt.Sprint(names))
+	}
+}
