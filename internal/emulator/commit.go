@@ -92,13 +92,14 @@ func (s *Server) commit(_ context.Context, raw rawMessage) (*spannerpb.CommitRes
 		if t.SingleUseTransaction.GetReadWrite() == nil {
 			return nil, status.Error(codes.InvalidArgument, "Cannot commit a single-use read-only transaction.")
 		}
-		return apply(db, &req, asMutations(list), nil)
+		return apply(db, &req, t.SingleUseTransaction.GetExcludeTxnFromChangeStreams(), asMutations(list), nil)
 	}
 	return nil, status.Error(codes.InvalidArgument, "No transaction is given to commit.")
 }
 
-func apply(db *database, req *spannerpb.CommitRequest, mutations []store.Mutation, footprint *store.Footprint) (*spannerpb.CommitResponse, error) {
-	done, err := db.store.Commit(mutations, footprint)
+func apply(db *database, req *spannerpb.CommitRequest, exclude bool, mutations []store.Mutation, footprint *store.Footprint) (*spannerpb.CommitResponse, error) {
+	origin := store.Origin{Tag: req.GetRequestOptions().GetTransactionTag(), ExcludeFromChangeStreams: exclude}
+	done, err := db.store.CommitFrom(origin, mutations, footprint)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +130,7 @@ func (tx *transaction) commit(db *database, req *spannerpb.CommitRequest, mutati
 	if len(footprint.Reads) == 0 {
 		footprint = nil
 	}
-	resp, err := apply(db, req, mutations, footprint)
+	resp, err := apply(db, req, tx.excluded, mutations, footprint)
 	if err != nil {
 		tx.state, tx.failure = failed, err
 		return nil, err
@@ -161,9 +162,10 @@ func (s *Server) batchWrite(raw rawMessage, stream grpc.ServerStream) error {
 	if err != nil {
 		return err
 	}
+	origin := store.Origin{Tag: req.GetRequestOptions().GetTransactionTag(), ExcludeFromChangeStreams: req.GetExcludeTxnFromChangeStreams()}
 	for i, group := range groups {
 		resp := &spannerpb.BatchWriteResponse{Indexes: []int32{int32(i)}}
-		done, err := applyGroup(db, group)
+		done, err := applyGroup(db, origin, group)
 		resp.Status = status.Convert(err).Proto()
 		if err == nil {
 			resp.CommitTimestamp = timestamppb.New(done.Timestamp)
@@ -175,10 +177,10 @@ func (s *Server) batchWrite(raw rawMessage, stream grpc.ServerStream) error {
 	return nil
 }
 
-func applyGroup(db *database, group []byte) (store.Committed, error) {
+func applyGroup(db *database, origin store.Origin, group []byte) (store.Committed, error) {
 	list, _, err := splitField(group, groupMutations)
 	if err != nil {
 		return store.Committed{}, err
 	}
-	return db.store.Commit(asMutations(list), nil)
+	return db.store.CommitFrom(origin, asMutations(list), nil)
 }

@@ -15,6 +15,8 @@ type Options struct {
 	NoEmptyPartitions bool
 	// HonourPartitionHints makes max_partitions count, which the service ignores.
 	HonourPartitionHints bool
+	// ChangeStreams say how the partitions of change streams change.
+	ChangeStreams ChangeStreams
 	// Messages shape streamed results; SetMessages changes them at any time.
 	Messages Messages
 	// Now is the clock; nil stands for time.Now.
@@ -23,6 +25,17 @@ type Options struct {
 
 // DefaultPartitions is how many partitions with rows are planned by default.
 const DefaultPartitions = 6
+
+// ChangeStreams say how the partitions of change streams change.
+type ChangeStreams struct {
+	// Partitions is how many a new stream begins with; 0 stands for 2.
+	Partitions int
+	// ShuffleEvery lets a partition of every stream be split, merged or moved
+	// at random so often; 0 is never.
+	ShuffleEvery time.Duration
+	// Seed of the random choices; 0 stands for any.
+	Seed uint64
+}
 
 // Messages shape the PartialResultSets of streamed results.
 type Messages struct {
@@ -73,11 +86,13 @@ func (m Messages) withDefaults() Messages {
 // Validate tells which option makes no sense.
 func (o Options) Validate() error {
 	for name, n := range map[string]int{
-		"Partitions":           o.Partitions,
-		"Messages.TargetBytes": o.Messages.TargetBytes,
-		"Messages.MaxBytes":    o.Messages.MaxBytes,
-		"Messages.MaxRows":     o.Messages.MaxRows,
-		"Messages.TokenEvery":  o.Messages.TokenEvery,
+		"Partitions":                 o.Partitions,
+		"ChangeStreams.Partitions":   o.ChangeStreams.Partitions,
+		"ChangeStreams.ShuffleEvery": int(o.ChangeStreams.ShuffleEvery),
+		"Messages.TargetBytes":       o.Messages.TargetBytes,
+		"Messages.MaxBytes":          o.Messages.MaxBytes,
+		"Messages.MaxRows":           o.Messages.MaxRows,
+		"Messages.TokenEvery":        o.Messages.TokenEvery,
 	} {
 		if n < 0 {
 			return fmt.Errorf("option %s is %d, must not be negative", name, n)

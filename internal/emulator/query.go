@@ -10,7 +10,6 @@ import (
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"spanbulk/internal/emulator/catalog"
@@ -70,6 +69,9 @@ func (n sqlSnapshot) Scan(ctx context.Context, s relation.Scan) iter.Seq2[value.
 
 // ExecuteStreamingSql runs a query.
 func (s *Server) ExecuteStreamingSql(req *spannerpb.ExecuteSqlRequest, stream spannerpb.Spanner_ExecuteStreamingSqlServer) error {
+	if handled, err := s.readChanges(req, stream); handled {
+		return err
+	}
 	r, err := s.query(stream.Context(), req)
 	if err != nil {
 		return err
@@ -79,6 +81,9 @@ func (s *Server) ExecuteStreamingSql(req *spannerpb.ExecuteSqlRequest, stream sp
 
 // ExecuteSql is ExecuteStreamingSql with one answer.
 func (s *Server) ExecuteSql(ctx context.Context, req *spannerpb.ExecuteSqlRequest) (*spannerpb.ResultSet, error) {
+	if err := s.refuseReadFunction(req); err != nil {
+		return nil, err
+	}
 	r, err := s.query(ctx, req)
 	if err != nil {
 		return nil, err
@@ -185,13 +190,9 @@ func queryFingerprint(text string, params *structpb.Struct, types map[string]*sp
 }
 
 func (s *Server) prepareQuery(v *view, text string, params *structpb.Struct, types map[string]*spannerpb.Type) (*sql.Query, error) {
-	given := make(map[string]relation.Param, len(params.GetFields()))
-	for name, p := range params.GetFields() {
-		wire, err := proto.Marshal(p)
-		if err != nil {
-			return nil, status.Errorf(codes.InvalidArgument, "Invalid value for bind parameter %s.", name)
-		}
-		given[name] = relation.Param{Type: value.TypeFromProto(types[name]), Wire: wire}
+	given, err := queryParams(params, types)
+	if err != nil {
+		return nil, err
 	}
 	q, err := sql.Prepare(sqlSnapshot{v, s.opts.Now}, text, given)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"spanbulk/internal/emulator/changestream"
 	"spanbulk/internal/emulator/store"
 )
 
@@ -110,6 +111,10 @@ func (s *Server) createDatabase(name databaseName, dialect databasepb.DatabaseDi
 		dialect = databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL
 	}
 	db := &database{name: name, dialect: dialect, created: s.opts.Now(), store: store.New(s.compiler(), s.opts.Now)}
+	db.store.Changes().Configure(changestream.Options{
+		PostgreSQL: dialect == databasepb.DatabaseDialect_POSTGRESQL,
+		Partitions: s.opts.ChangeStreams.Partitions,
+	})
 	db.sessions.init()
 	db.transactions.init()
 	if err := s.admissible(name); err != nil {

@@ -31,6 +31,8 @@ type transaction struct {
 	id       string
 	session  string
 	readOnly bool
+	// excluded from change streams that allow it.
+	excluded bool
 	created  time.Time
 	// at is the read timestamp of a read-only transaction.
 	at time.Time
@@ -117,6 +119,7 @@ func (s *Server) begin(db *database, session string, opts *spannerpb.Transaction
 			out.ReadTimestamp = timestamppb.New(at)
 		}
 	case *spannerpb.TransactionOptions_ReadWrite_:
+		tx.excluded = opts.GetExcludeTxnFromChangeStreams()
 	case *spannerpb.TransactionOptions_PartitionedDml_:
 		return nil, nil, status.Error(codes.Unimplemented, "Partitioned DML is not served")
 	default:

@@ -21,6 +21,9 @@ type Query struct {
 	Token string
 	// Heartbeat is how long the query may be silent.
 	Heartbeat time.Duration
+	// Check, if not nil, makes the checks of arguments that come after those of
+	// the timestamps and before that of the token.
+	Check func() error
 }
 
 // Limits of the service.
@@ -104,6 +107,11 @@ func (s *Stream) Read(q Query, from Position) (*Reader, error) {
 	}
 	if err := r.check(strong); err != nil {
 		return nil, err
+	}
+	if q.Check != nil {
+		if err := q.Check(); err != nil {
+			return nil, err
+		}
 	}
 	if q.Token == "" {
 		return r, nil

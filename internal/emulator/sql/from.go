@@ -106,7 +106,7 @@ func (s *scope) from(n ast.TableExpr) (source, error) {
 	case *ast.Join:
 		return s.join(n)
 	case *ast.TVFCallExpr:
-		return nil, unimplemented("table-valued function " + n.Name.SQL())
+		return nil, s.tableFunction(n)
 	}
 	return nil, unimplemented(constructName(n))
 }
