@@ -79,16 +79,17 @@ func compare(ctx context.Context, o options) error {
 	if err := writeInputs(ndjson, csvPath, o.rows); err != nil {
 		return err
 	}
-	emulator, stop, err := bench.Background(o.spanbulk, "emulator", "--listen", "127.0.0.1:0", "--database", database, "--ddl", schema)
+	emulator, err := bench.Start(o.spanbulk, "emulator", "--listen", "127.0.0.1:0", "--database", database, "--ddl", schema)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	endpoint, stop, err := bench.Background(self, "server", "-endpoint", emulator)
+	defer emulator.Stop()
+	server, err := bench.Start(self, "server", "-endpoint", emulator.Address)
 	if err != nil {
 		return err
 	}
-	defer stop()
+	defer server.Stop()
+	endpoint := server.Address
 
 	parallelism := strconv.Itoa(o.parallelism)
 	ours := func(name, input string, flags ...string) *bench.Contender {
@@ -104,6 +105,9 @@ func compare(ctx context.Context, o options) error {
 	contenders := []*bench.Contender{preserve, csvImport, none, client}
 	if err := bench.Compare(ctx, contenders, o.rounds); err != nil {
 		return err
+	}
+	if got, want := server.Stop(), groupsLine(o.rows*len(contenders)*(o.rounds+1)); got != want {
+		return fmt.Errorf("the server counted %q, want %q", got, want)
 	}
 	bench.Report(contenders, o.rows)
 	ratio := func(a, b *bench.Contender) float64 { return float64(a.Median()) / float64(b.Median()) }

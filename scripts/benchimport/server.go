@@ -74,9 +74,12 @@ func serve(ctx context.Context, emulator string) error {
 	if err := g.Serve(listener); err != nil {
 		return err
 	}
-	fmt.Println("groups", s.groups.Load())
+	fmt.Println(groupsLine(int(s.groups.Load())))
 	return nil
 }
+
+// groupsLine is what a server prints at its end.
+func groupsLine(n int) string { return fmt.Sprintf("%d mutation groups", n) }
 
 func (s *server) CreateSession(ctx context.Context, req *spannerpb.CreateSessionRequest) (*spannerpb.Session, error) {
 	return s.schema.CreateSession(ctx, req)

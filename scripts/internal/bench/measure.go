@@ -57,31 +57,49 @@ func (c *Contender) Median() time.Duration {
 
 var address = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
 
-// Background starts a server and returns the address it prints when ready, and
-// a function that ends it.
-func Background(args ...string) (at string, stop func(), err error) {
+// Server is a process that serves the contenders.
+type Server struct {
+	// Address is where it listens.
+	Address string
+
+	cmd *exec.Cmd
+	out *bufio.Scanner
+}
+
+// Start starts a server, which prints its address when it is ready.
+func Start(args ...string) (*Server, error) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	stop = func() {
-		cmd.Process.Signal(syscall.SIGTERM)
-		io.Copy(io.Discard, out)
-		cmd.Wait()
-	}
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if at := address.FindString(lines.Text()); at != "" {
-			return at, stop, nil
+	s := &Server{cmd: cmd, out: bufio.NewScanner(out)}
+	for s.out.Scan() {
+		if s.Address = address.FindString(s.out.Text()); s.Address != "" {
+			return s, nil
 		}
 	}
-	stop()
-	return "", nil, errors.Join(fmt.Errorf("%s printed no address", args[0]), lines.Err())
+	s.Stop()
+	return nil, errors.Join(fmt.Errorf("%s printed no address", args[0]), s.out.Err())
+}
+
+// Stop ends the server and returns the last line it printed, if any since its
+// address. Only the first call does anything.
+func (s *Server) Stop() (last string) {
+	if s.cmd == nil {
+		return ""
+	}
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	for s.out.Scan() {
+		last = s.out.Text()
+	}
+	s.cmd.Wait()
+	s.cmd = nil
+	return last
 }
 
 // RSS is the largest resident memory of all runs, in MiB.
