@@ -113,6 +113,9 @@ func (a databaseAdmin) DropDatabase(_ context.Context, req *databasepb.DropDatab
 	if _, ok := a.instances[name.instance()]; !ok {
 		return nil, resourceError("Instance", "admin.instance.v1", name.instance())
 	}
+	if db := a.databases[name.String()]; db != nil {
+		db.store.Changes().Close()
+	}
 	delete(a.databases, name.String())
 	return &emptypb.Empty{}, nil
 }

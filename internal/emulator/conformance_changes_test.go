@@ -2,7 +2,6 @@ package emulator_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -285,14 +284,4 @@ func (f *fixture) committed(t testing.TB, stream string, ms ...*spannerpb.Mutati
 	t.Helper()
 	_, at := f.commitTime(t, ms...)
 	return f.changes(t, stream, at, at)
-}
-
-func compact(t testing.TB, text string) string {
-	t.Helper()
-	var v any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	b, _ := json.Marshal(v)
-	return string(b)
 }

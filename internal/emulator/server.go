@@ -96,7 +96,14 @@ func unknownMethod(_ any, stream grpc.ServerStream) error {
 }
 
 // Serve answers on a listener until Close. It closes the listener.
-func (s *Server) Serve(l net.Listener) error { return s.grpc.Serve(listener{l, s.conns}) }
+func (s *Server) Serve(l net.Listener) error {
+	if s.opts.ChangeStreams.ShuffleEvery > 0 {
+		stop := make(chan struct{})
+		defer close(stop)
+		s.serving.Go(func() { s.shuffle(stop) })
+	}
+	return s.grpc.Serve(listener{l, s.conns})
+}
 
 // Start listens on a TCP address ("127.0.0.1:0" for any free port), serves
 // until Close, and gives the endpoint that clients dial.

@@ -100,6 +100,17 @@ func (l *Log) SetSchema(schema *catalog.Schema, ts time.Time, cuts Cuts) {
 	l.streams = kept
 }
 
+// Close drops every stream, which ends its queries.
+func (l *Log) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.streams {
+		s.drop()
+	}
+	l.streams = make(map[int]*Stream)
+	l.schema = catalog.Empty()
+}
+
 // ModType is what happened to a row.
 type ModType uint8
 
