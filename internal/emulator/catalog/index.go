@@ -41,7 +41,7 @@ func (e *editor) createIndex(d *ast.CreateIndex) error {
 		}
 	}
 	if d.InterleaveIn != nil {
-		if err := e.interleaveIndex(x, d.InterleaveIn.TableName.Name); err != nil {
+		if err := e.interleaveIndex(t, x, d.InterleaveIn.TableName.Name); err != nil {
 			return err
 		}
 	}
@@ -105,13 +105,19 @@ func (x *Index) filter(t *Table, expr ast.Expr) error {
 	return status.Errorf(codes.InvalidArgument, "Index %s: the WHERE clause may only contain column IS NOT NULL conditions joined by AND.", x.Name)
 }
 
-func (e *editor) interleaveIndex(x *Index, table string) error {
+func (e *editor) interleaveIndex(t *Table, x *Index, table string) error {
 	parent, ok := e.Table(table)
 	if !ok {
 		return status.Errorf(codes.NotFound, "Table not found: %s", table)
 	}
 	if len(parent.PrimaryKey) > len(x.Key) {
 		return status.Errorf(codes.FailedPrecondition, "Index %s cannot be interleaved within table %s: its key is shorter.", x.Name, parent.Name)
+	}
+	for i, p := range parent.PrimaryKey {
+		want, have := parent.Columns[p.Column], t.Columns[x.Key[i].Column]
+		if !strings.EqualFold(have.Name, want.Name) || !have.Type.Equal(want.Type) || x.Key[i].Desc != p.Desc {
+			return status.Errorf(codes.FailedPrecondition, "Index %s cannot be interleaved within table %s: key column %s does not match %s in name, type or order.", x.Name, parent.Name, have.Name, want.Name)
+		}
 	}
 	x.InterleaveIn = parent.Name
 	return nil
