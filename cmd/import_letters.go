@@ -128,10 +128,11 @@ func (l *letters) decode(letter *writer.Letter, target *format.Target, chunk *fo
 		}
 		return fmt.Sprintf("%s:%d", letter.Input, e.Line)
 	}
-	return d.decoder.Decode(target, chunk, func(r *format.Record) error {
+	err = d.decoder.Decode(target, chunk, func(r *format.Record) error {
 		d.add(l.chunk, chunk.Kind, r, place)
 		return nil
 	})
+	return transformFault(err, func(line int64) string { return place(&format.RecordError{Line: line}) })
 }
 
 func (l *letters) layout(origin letterOrigin) (*format.Layout, error) {

@@ -15,6 +15,7 @@ import (
 	"spanbulk/internal/format"
 	"spanbulk/internal/input"
 	"spanbulk/internal/schema"
+	"spanbulk/internal/transform"
 	"spanbulk/internal/writer"
 )
 
@@ -25,6 +26,7 @@ type importer struct {
 	conn    *database.Conn
 	catalog *schema.Catalog
 	tables  *importTables
+	options writer.Options
 	writer  *writer.Writer
 	decode  format.DecodeOptions
 	files   []*input.File
@@ -49,12 +51,34 @@ func (a *app) imports(ctx context.Context, p *importPlan) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeRefuser()) }()
-	options := p.writer
-	options.Refuser = refuser
-	if x.writer, err = writer.New(x.conn, options); err != nil {
-		return err
+	x.options = p.writer
+	x.options.Refuser = refuser
+	display := x.startProgress()
+	defer display.stop(a)
+	for _, files := range x.stages() {
+		if err := x.run(ctx, files); err != nil {
+			return err
+		}
 	}
-	return x.run(ctx)
+	return nil
+}
+
+// stages are the files that may be written at once. The writer makes rows wait
+// for those they are interleaved in, but not with --key-order none; then the
+// tables follow one another.
+func (x *importer) stages() [][]*input.File {
+	if x.options.KeyOrder != writer.NoKeyOrder || x.tables.fixed != nil {
+		return [][]*input.File{x.files}
+	}
+	var stages [][]*input.File
+	for i, f := range x.files {
+		if i == 0 || f.Table != x.files[i-1].Table {
+			stages = append(stages, nil)
+		}
+		last := len(stages) - 1
+		stages[last] = append(stages[last], f)
+	}
+	return stages
 }
 
 // findInputs finds the files before anything is opened.
@@ -94,11 +118,13 @@ func (x *importer) refuser() (writer.Refuser, func() error, error) {
 	}
 }
 
-// run reads, decodes and writes at once. When reading ends, for whatever reason,
+// run makes one stage: it reads, decodes and writes at once. When reading ends, for whatever reason,
 // all that was read before is still written; when writing ends, reading does.
-func (x *importer) run(ctx context.Context) error {
-	display := x.startProgress()
-	defer display.stop(x.app)
+func (x *importer) run(ctx context.Context, files []*input.File) error {
+	var err error
+	if x.writer, err = writer.New(x.conn, x.options); err != nil {
+		return err
+	}
 	chunks := make(chan *writer.Chunk)
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -109,7 +135,7 @@ func (x *importer) run(ctx context.Context) error {
 		stop()
 		return nil
 	})
-	readErr := x.read(reading, func(c *writer.Chunk) error {
+	readErr := x.read(reading, files, func(c *writer.Chunk) error {
 		select {
 		case chunks <- c:
 			return nil
@@ -131,16 +157,16 @@ func (x *importer) startProgress() *progress {
 	total := input.TotalBytes(x.files)
 	w, in := x.plan.progress, x.plan.input.Progress
 	return x.app.startProgress(x.plan.options.report.progress, func() progressState {
-		s := progressState{part: "%", rows: w.Applied.Load(), bytes: in.Bytes.Load()}
+		s := progressState{rows: w.Applied.Load(), bytes: in.Bytes.Load()}
 		if total > 0 {
-			s.total, s.done = 100, min(in.Bytes.Load()*100/total, 100)
+			s.part, s.total, s.done = "%", 100, min(s.bytes*100/total, 100)
 		}
 		return s
 	})
 }
 
 // read decodes the inputs and hands on what comes of them, in order.
-func (x *importer) read(ctx context.Context, hand func(*writer.Chunk) error) error {
+func (x *importer) read(ctx context.Context, files []*input.File, hand func(*writer.Chunk) error) error {
 	if x.plan.options.failure.retry != "" {
 		return x.readLetters(ctx, hand)
 	}
@@ -152,7 +178,7 @@ func (x *importer) read(ctx context.Context, hand func(*writer.Chunk) error) err
 		}
 		decoders[i] = &chunkDecoder{importer: x, decoder: d}
 	}
-	return input.Read(ctx, x.files, x.plan.input, func(worker int, b *input.Batch) (*writer.Chunk, error) {
+	return input.Read(ctx, files, x.plan.input, func(worker int, b *input.Batch) (*writer.Chunk, error) {
 		return decoders[worker].decode(b)
 	}, hand)
 }
@@ -183,7 +209,21 @@ func (d *chunkDecoder) decode(b *input.Batch) (*writer.Chunk, error) {
 		d.add(c, b.Chunk.Kind, r, place)
 		return nil
 	})
-	return c, err
+	return c, transformFault(err, func(line int64) string { return input.Place(b.File, b.Chunk.Kind, line, 0) })
+}
+
+// transformFault names the record that --jq failed on, and keeps apart what it
+// says of its values.
+func transformFault(err error, place func(line int64) string) error {
+	at, ok := errors.AsType[*format.TransformError](err)
+	if !ok {
+		return err
+	}
+	e, ok := errors.AsType[*transform.Error](err)
+	if !ok {
+		return at.Err
+	}
+	return &fault.Error{Code: codes.InvalidArgument, Op: "run --jq on", Object: place(at.Line), Reason: "jq program failed: " + e.Reason(), Detail: e.Cause.Error(), Err: err}
 }
 
 // add gives the writer a decoded record. place says where its mistake is.

@@ -56,6 +56,9 @@ func (x *importer) settleTables(ctx context.Context) error {
 	}
 	x.tables = t
 	x.decode.OnGenerated = x.tellGenerated()
+	if program := x.plan.program; program != nil {
+		x.decode.Transform = func(dst, record []byte) ([]byte, int, error) { return program.Append(ctx, dst, record) }
+	}
 	names := input.Tables(x.files)
 	switch {
 	case x.decode.TableField != "":

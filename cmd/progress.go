@@ -28,7 +28,7 @@ const (
 // progressState is what a command has done so far.
 type progressState struct {
 	done, total int64 // parts of the work; total is 0 until it is known
-	part        string
+	part        string // empty: the work has no parts to count, only rows
 	rows, bytes int64
 }
 
@@ -86,10 +86,15 @@ func (a *app) wantsBar(mode progressMode) bool {
 
 // newBar returns the function that draws a bar of the parts that are done. There
 // is none before their number is known: the library draws a spinner from a
-// goroutine of its own, which would write between our lines.
+// goroutine of its own, which would write between our lines. Of work without
+// parts it draws the rows.
 func (a *app) newBar() func(progressState, time.Duration) {
 	var bar *progressbar.ProgressBar
 	return func(s progressState, elapsed time.Duration) {
+		if s.part == "" {
+			a.drawRows(describe(s, elapsed))
+			return
+		}
 		if s.total == 0 {
 			return
 		}
@@ -104,6 +109,15 @@ func (a *app) newBar() func(progressState, time.Duration) {
 			_ = bar.Set64(min(s.done, s.total-1))
 		})
 	}
+}
+
+// drawRows draws a line of text that is no bar.
+func (a *app) drawRows(text string) {
+	const clearLine = "\r\x1b[K"
+	a.console.draw(func(w io.Writer) {
+		fmt.Fprint(w, clearLine+text)
+		a.console.clear = func() { fmt.Fprint(w, clearLine) }
+	})
 }
 
 func newProgressBar(w io.Writer, total int64) *progressbar.ProgressBar {
@@ -134,5 +148,9 @@ func rate(n int64, elapsed time.Duration) int64 {
 }
 
 func (a *app) logProgress(s progressState, elapsed time.Duration) {
+	if s.part == "" {
+		a.log.Info("progress", "rows", s.rows, "bytes", s.bytes, "rowsPerSecond", rate(s.rows, elapsed))
+		return
+	}
 	a.log.Info("progress", s.part, s.done, "of", s.total, "rows", s.rows, "bytes", s.bytes, "rowsPerSecond", rate(s.rows, elapsed))
 }

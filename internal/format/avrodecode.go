@@ -279,7 +279,9 @@ func (p *plan) planAvro(s *avroSchema) (*avroRecord, *RecordError) {
 // decodeAvro reads the records of the chunk's blocks.
 func (d *Decoder) decodeAvro(t *Target, c *Chunk, each func(*Record) error) error {
 	schema := c.Layout.avro
-	if d.o.TableField == "" {
+	if d.o.Transform != nil {
+		// Names are looked at behind it.
+	} else if d.o.TableField == "" {
 		if p := d.planFor(t, c.Layout); p.err != nil {
 			return &LayoutError{p.err}
 		}
@@ -322,6 +324,9 @@ func (d *Decoder) readAvro(in *avroReader, t *Target, l *Layout, number int64, e
 		return &InputError{Line: number, Reason: errAvroMalformed.Error()}
 	}
 	r := d.begin(nil, number, start)
+	if d.o.Transform != nil {
+		return d.transformAvro(in, r, t, l, each)
+	}
 	if d.o.TableField != "" {
 		var err error
 		if t, err = d.avroTable(in, l); err != nil {

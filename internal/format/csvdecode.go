@@ -82,6 +82,9 @@ func (d *Decoder) decodeCSV(t *Target, c *Chunk, each func(*Record) error) error
 	if d.csv == nil {
 		d.csv = &csvDecoder{csvDialect: d.o.CSV.dialect(), null: []byte(d.o.CSV.Null)}
 	}
+	if d.o.Transform != nil {
+		return d.transformCSV(t, c, each)
+	}
 	table := -1
 	if d.o.TableField != "" {
 		for i, name := range c.Layout.names {
@@ -95,19 +98,25 @@ func (d *Decoder) decodeCSV(t *Target, c *Chunk, each func(*Record) error) error
 	} else if p := d.planFor(t, c.Layout); p.err != nil {
 		return &LayoutError{p.err}
 	}
+	return d.eachCSV(c, func(r *Record) error {
+		if !d.readCSV(r, t, c, table) {
+			return nil
+		}
+		return each(r)
+	})
+}
+
+// eachCSV takes the records of the chunk apart, one by one.
+func (d *Decoder) eachCSV(c *Chunk, each func(*Record) error) error {
 	line := c.Line
 	for pos := 0; pos < len(c.Data); {
 		x := &d.csv.record
 		d.csv.split(x, c.Data, pos)
 		r := d.begin(c.Data[pos:x.end], line, pos)
-		// Only a field in quotes can hold the end of a line.
-		lines := int64(1)
-		if x.next-pos > 0 && bytes.IndexByte(r.Raw, '\n') >= 0 {
-			lines += int64(bytes.Count(r.Raw, []byte{'\n'}))
-		}
-		pos, line = x.next, line+lines
-		if !d.readCSV(r, t, c, table) {
-			continue
+		pos = x.next
+		line++
+		if bytes.IndexByte(r.Raw, '\n') >= 0 { // in quotes
+			line += int64(bytes.Count(r.Raw, []byte{'\n'}))
 		}
 		if err := each(r); err != nil {
 			return err
@@ -120,15 +129,7 @@ func (d *Decoder) decodeCSV(t *Target, c *Chunk, each func(*Record) error) error
 // false for a blank line that is none.
 func (d *Decoder) readCSV(r *Record, t *Target, c *Chunk, table int) bool {
 	x := &d.csv.record
-	switch {
-	case len(r.Raw) > d.o.maxRecordBytes():
-		refuse(r, &RecordError{Reason: tooLarge(d.o.maxRecordBytes())})
-		return true
-	case x.err != nil:
-		d.refuseAt(r, c, x.at, "", x.err)
-		return true
-	case !d.valid && !d.o.CSV.ReplaceInvalid && !utf8.Valid(r.Raw):
-		d.refuseAt(r, c, r.Offset+firstInvalid(r.Raw), "", errInvalidBytes)
+	if d.refuseText(r, c); r.Err != nil {
 		return true
 	}
 	if table >= 0 {
@@ -154,6 +155,19 @@ func (d *Decoder) readCSV(r *Record, t *Target, c *Chunk, table int) bool {
 		p.finish(r)
 	}
 	return true
+}
+
+// refuseText refuses what is wrong whatever the columns.
+func (d *Decoder) refuseText(r *Record, c *Chunk) {
+	x := &d.csv.record
+	switch {
+	case len(r.Raw) > d.o.maxRecordBytes():
+		refuse(r, &RecordError{Reason: tooLarge(d.o.maxRecordBytes())})
+	case x.err != nil:
+		d.refuseAt(r, c, x.at, "", x.err)
+	case !d.valid && !d.o.CSV.ReplaceInvalid && !utf8.Valid(r.Raw):
+		d.refuseAt(r, c, r.Offset+firstInvalid(r.Raw), "", errInvalidBytes)
+	}
 }
 
 // refuseCount refuses a record with the wrong number of fields. An empty line

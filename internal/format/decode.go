@@ -116,6 +116,12 @@ type DecodeOptions struct {
 	MaxRecordBytes int
 	CSV            CSVInput
 
+	// Transform, if set, makes records of each record: it appends their JSON to
+	// dst, an object a line, and returns how many they are. What it is given is
+	// the record as NDJSON has it, whatever the format of the input. It is
+	// called by all Decoders at once. Its error ends Decode.
+	Transform func(dst, record []byte) (out []byte, records int, err error)
+
 	// OnGenerated, if set, is told of the generated columns that records have,
 	// at least once for each.
 	OnGenerated func(t *Target, column string)
@@ -184,7 +190,10 @@ type Decoder struct {
 	valid  bool  // the chunk is all UTF-8
 	err    error // of Resolve
 
+	made   []byte // the record as JSON, for DecodeOptions.Transform
+	turned []byte // what Transform made of it
 	plans  map[planKey]*plan
+	views  map[planKey]*jsonView
 	tables map[string]*Target
 	csv    *csvDecoder
 	avro   avroBlocks
@@ -210,7 +219,7 @@ func NewDecoder(o *DecodeOptions) (*Decoder, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return &Decoder{o: o, plans: map[planKey]*plan{}, tables: map[string]*Target{}}, nil
+	return &Decoder{o: o, plans: map[planKey]*plan{}, views: map[planKey]*jsonView{}, tables: map[string]*Target{}}, nil
 }
 
 // LayoutError is an input whose beginning does not fit its table: none of its

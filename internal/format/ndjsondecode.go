@@ -26,8 +26,7 @@ func (d *Decoder) decodeNDJSON(t *Target, c *Chunk, each func(*Record) error) er
 		text := bytes.TrimSuffix(c.Data[start:start+end], []byte{'\r'})
 		if !isBlank(text) {
 			r := d.begin(text, line, start)
-			d.readObject(r, t)
-			if err := each(r); err != nil {
+			if err := d.ndjson(r, t, each); err != nil {
 				return err
 			}
 		}
@@ -40,18 +39,25 @@ func isBlank(line []byte) bool {
 	return len(line) == 0 || line[0] <= ' ' && len(bytes.Trim(line, " \t\r")) == 0
 }
 
-// readObject reads the record, or refuses it.
-func (d *Decoder) readObject(r *Record, t *Target) {
+// ndjson reads the record, or refuses it, and hands it to each.
+func (d *Decoder) ndjson(r *Record, t *Target, each func(*Record) error) error {
 	switch {
 	case len(r.Raw) > d.o.maxRecordBytes():
 		refuse(r, &RecordError{Reason: tooLarge(d.o.maxRecordBytes())})
-		return
 	case !d.valid && !utf8.Valid(r.Raw):
 		refuse(r, &RecordError{Byte: firstInvalid(r.Raw) + 1, Reason: errInvalidBytes.Error()})
-		return
+	case d.o.Transform != nil:
+		return d.transform(r, r.Raw, t, each)
+	default:
+		d.readObject(r, r.Raw, t)
 	}
+	return each(r)
+}
+
+// readObject reads the text of the record, or refuses it.
+func (d *Decoder) readObject(r *Record, text []byte, t *Target) {
 	if d.o.TableField != "" {
-		named, err := d.findTable(r)
+		named, err := d.findTable(text)
 		if err != nil {
 			refuse(r, err)
 			return
@@ -60,7 +66,7 @@ func (d *Decoder) readObject(r *Record, t *Target) {
 	}
 	d.beginValues(r, t)
 	p := d.planFor(t, nil)
-	if err := d.readFields(r, p); err != nil {
+	if err := d.readFields(r, text, p); err != nil {
 		refuse(r, err)
 		return
 	}
@@ -96,8 +102,8 @@ func (s *scanner) failAt(start int, label func() string, err error) *RecordError
 
 // findTable looks for the table field, wherever in the record it is. A record
 // that cannot be read up to it is refused.
-func (d *Decoder) findTable(r *Record) (*Target, *RecordError) {
-	d.scan.data, d.scan.pos = r.Raw, 0
+func (d *Decoder) findTable(text []byte) (*Target, *RecordError) {
+	d.scan.data, d.scan.pos = text, 0
 	s := &d.scan
 	found, start, err := s.findField(d.o.TableField)
 	switch {
@@ -187,8 +193,8 @@ func (s *scanner) nextField() (more bool, err error) {
 }
 
 // readFields reads the fields of the record into its values.
-func (d *Decoder) readFields(r *Record, p *plan) *RecordError {
-	d.scan.data, d.scan.pos = r.Raw, 0
+func (d *Decoder) readFields(r *Record, text []byte, p *plan) *RecordError {
+	d.scan.data, d.scan.pos = text, 0
 	s := &d.scan
 	p.fields.begin(p.binding)
 	more, err := s.openObject()
