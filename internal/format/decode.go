@@ -434,12 +434,12 @@ func (p *plan) mayMiss(column int) bool {
 
 func (p *plan) finishRange(r *Record) {
 	if r.Operation != wire.Delete {
-		refuse(r, fieldError(rangeField, errRangeNotDeleted))
+		refuse(r, &RecordError{Reason: rangeReason(errRangeNotDeleted)})
 		return
 	}
 	for _, v := range r.Values {
 		if v != nil {
-			refuse(r, fieldError(rangeField, errRangeAndMore))
+			refuse(r, &RecordError{Reason: rangeReason(errRangeAndMore)})
 			return
 		}
 	}

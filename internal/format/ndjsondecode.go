@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"unicode/utf8"
 
 	"spanbulk/internal/wire"
@@ -272,7 +273,7 @@ func (d *Decoder) readOperation(r *Record) *RecordError {
 	return nil
 }
 
-var errKeyRange = errors.New("no key range such as {\"startClosed\":[1],\"endOpen\":[2]}")
+var errKeyRange = errors.New("not a key range such as {\"startClosed\":[1],\"endOpen\":[2]}")
 
 // readRange reads a key range: an object with the fields of Spanner's KeyRange.
 func (d *Decoder) readRange(r *Record, t *Target) *RecordError {
@@ -290,10 +291,16 @@ func (d *Decoder) readRange(r *Record, t *Target) *RecordError {
 		err = errKeyRange
 	}
 	if err != nil {
-		return s.failAt(start, func() string { return rangeField }, err)
+		refused := s.failAt(start, nil, err)
+		if _, syntax := err.(*syntaxError); !syntax {
+			refused.Reason = rangeReason(err)
+		}
+		return refused
 	}
 	return nil
 }
+
+func rangeReason(err error) string { return fmt.Sprintf("field %q: %v", rangeField, err) }
 
 // readRangeEnd reads one end of a key range: its name and the values.
 func (d *Decoder) readRangeEnd(r *wire.KeyRange, t *Target, ends *[2]bool) error {
