@@ -3,6 +3,8 @@ package cmd
 import (
 	"log/slog"
 	"time"
+
+	"spanbulk/internal/wire"
 )
 
 // app is one run of the program: what its commands share.
@@ -11,6 +13,9 @@ type app struct {
 	console *console // Streams.Err, shared with a progress bar
 	log     *slog.Logger
 	now     func() time.Time
+	// retry says when broken streams are opened again; zero is as Google's own
+	// clients do.
+	retry wire.Retry
 
 	global globalOptions
 	// from says where the value of a flag came from, by the flag's name.

@@ -46,12 +46,13 @@ func Execute() int {
 
 // Run runs the program with args (without the program's name) and returns its
 // exit code. Ending ctx with a signalError as its cause is a Ctrl-C.
-func Run(ctx context.Context, s Streams, args []string) int {
-	a := newApp(s)
+func Run(ctx context.Context, s Streams, args []string) int { return newApp(s).run(ctx, args) }
+
+func (a *app) run(ctx context.Context, args []string) int {
 	root := newRootCommand(a)
 	root.SetArgs(args)
-	root.SetIn(s.In)
-	root.SetOut(s.Out)
+	root.SetIn(a.streams.In)
+	root.SetOut(a.streams.Out)
 	root.SetErr(a.console)
 	return a.report(ctx, root.ExecuteContext(ctx))
 }

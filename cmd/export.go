@@ -156,6 +156,7 @@ func (o *exportOptions) readerOptions(a *app, progress *reader.Progress) (reader
 		RequestTag:         o.request.requestTag,
 		TransactionTag:     o.request.transactionTag,
 		DirectedReads:      directed,
+		Retry:              a.retry,
 		Progress:           progress,
 		OnRetry: func(r reader.Retry) {
 			a.log.Debug("stream broke, opening it again", "source", r.Source, "partition", r.Partition,

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"testing"
 
-	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
-
 	"spanbulk/internal/emulator"
 )
 
@@ -40,28 +38,12 @@ func TestExportWorldCities(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "Cities.csv"), raw, fs.FileMode(0o666)); err != nil {
 		t.Fatal(err)
 	}
-	const name = "projects/p/instances/i/databases/world"
-	server, err := emulator.New(emulator.Options{})
-	if err != nil {
+	spanner := startSpanner(t, emulator.Options{}, `CREATE TABLE Cities (geonameid INT64 NOT NULL, name STRING(MAX), country STRING(MAX), subcountry STRING(MAX)) PRIMARY KEY (geonameid)`)
+	if _, err := emulator.Load(t.Context(), spanner.server, testDatabase, dir); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(server.Close)
-	ddl := `CREATE TABLE Cities (geonameid INT64 NOT NULL, name STRING(MAX), country STRING(MAX), subcountry STRING(MAX)) PRIMARY KEY (geonameid)`
-	if err := server.CreateDatabase(t.Context(), name, databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, ddl); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := emulator.Load(t.Context(), server, name, dir); err != nil {
-		t.Fatal(err)
-	}
-	endpoint, err := server.Start("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, out, stderr := testStreams(nil)
-	if code := Run(t.Context(), s, []string{"export", "--quiet", "-d", name, "--table", "Cities", "--emulator-endpoint", endpoint}); code != exitDone {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
-	compareCities(t, citiesOf(t, raw), out)
+	out := spanner.mustExport(t, "--table", "Cities")
+	compareCities(t, citiesOf(t, raw), bytes.NewReader(out))
 }
 
 func citiesOf(t *testing.T, raw []byte) map[int64]city {
