@@ -152,15 +152,15 @@ func (r *avroReader) items() (int64, error) {
 			return 0, err
 		}
 	}
-	if n < 0 || n > maxAvroItems {
+	if n < 0 || n > maxNoItems && n > int64(len(r.data)-r.pos) {
 		return 0, errAvroMalformed
 	}
 	return n, nil
 }
 
-// maxAvroItems bounds the elements of an array: elements of no size would let
-// a few bytes stand for any number.
-const maxAvroItems = 1 << 26
+// maxNoItems bounds the elements of an array that take no bytes, a few of which
+// would else stand for any number.
+const maxNoItems = 1 << 16
 
 // skip moves over a value.
 func (r *avroReader) skip(t *avroType) error {
@@ -336,6 +336,9 @@ func (d *Decoder) readAvro(in *avroReader, t *Target, l *Layout, number int64, e
 	}
 	err := d.readAvroRecord(in, r, t, l)
 	r.Raw = in.data[start:in.pos]
+	if err == nil && len(r.Raw) == 0 { // a block could have any number of them
+		err = errAvroMalformed
+	}
 	switch {
 	case err != nil:
 		return &InputError{Line: number, Reason: err.Error()}
@@ -539,11 +542,11 @@ func planAvroArray(t *avroType, d *valueDecoder) (avroFunc, error) {
 	}
 	return func(r *avroReader, dst []byte) ([]byte, error) {
 		dst = wire.AppendList(dst, nil)
-		start, total := len(dst), int64(0)
+		start := len(dst)
 		for {
 			n, err := r.items()
-			if total += n; err != nil || total > maxAvroItems {
-				return dst, errAvroMalformed
+			if err != nil {
+				return dst, err
 			}
 			if n == 0 {
 				return setLength(dst, start), nil

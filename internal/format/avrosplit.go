@@ -13,7 +13,7 @@ const avroMagic = "Obj\x01"
 // Bounds on what is read before it can be checked.
 const (
 	maxAvroHeader = 16 << 20
-	maxAvroBlock  = 1 << 30
+	maxAvroBlock  = 256 << 20
 )
 
 // avroSplitter cuts an Avro object container file into its blocks. The Data of

@@ -221,6 +221,9 @@ func (d *Decoder) transformAvro(in *avroReader, r *Record, t *Target, l *Layout,
 		}
 	}
 	r.Raw = in.data[start:in.pos]
+	if len(r.Raw) == 0 {
+		return &InputError{Line: r.Line, Reason: errAvroMalformed.Error()}
+	}
 	if r.Err != nil {
 		return each(r)
 	}

@@ -97,7 +97,7 @@ func (s *textSplitter) Next(c *Chunk) error {
 	}
 	data := append(c.Data[:0], s.rest...)
 	s.rest = s.rest[:0]
-	for want := max(s.o.ChunkBytes, len(data)); ; want *= 2 {
+	for want := max(s.o.ChunkBytes, len(data), longestMark); ; want *= 2 {
 		data = s.fill(data, want)
 		if !s.begun {
 			var err error
@@ -143,7 +143,7 @@ func (s *textSplitter) fill(data []byte, want int) []byte {
 		n, err := s.r.Read(data[len(data):want])
 		data = data[:len(data)+n]
 		s.err = err
-		if s.o.Eager && n > 0 && s.begun && s.recordsEnd(data) > 0 {
+		if s.o.Eager && n > 0 && s.recordsEnd(data) > 0 {
 			break
 		}
 	}
@@ -203,6 +203,9 @@ func (s *textSplitter) lineSkip(data []byte) (n int, ended bool) {
 	}
 	return len(data), false
 }
+
+// longestMark is the length of the longest byte-order mark.
+const longestMark = 4
 
 var byteOrderMarks = []struct {
 	mark, name string
