@@ -13,7 +13,8 @@ type Options struct {
 	// NoEmptyPartitions leaves out the partitions without rows that are planned
 	// among the others.
 	NoEmptyPartitions bool
-	// HonourPartitionHints makes max_partitions count, which the service ignores.
+	// HonourPartitionHints makes partition_size_bytes and max_partitions count,
+	// which the service ignores.
 	HonourPartitionHints bool
 	// ChangeStreams say how the partitions of change streams change.
 	ChangeStreams ChangeStreams

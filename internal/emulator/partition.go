@@ -70,12 +70,36 @@ func errPartitionReadWrite() error {
 	return status.Error(codes.InvalidArgument, "Partitioned reads can only be performed in a read-only transaction.")
 }
 
+// maxPartitions is how many partitions a request may hope for at most.
+const maxPartitions = 200_000
+
+// wantedPartitions is how many partitions with rows to plan.
+func (s *Server) wantedPartitions(v *view, scan relation.Scan, opts *spannerpb.PartitionOptions) (int, error) {
+	parts := int64(s.opts.Partitions)
+	if !s.opts.HonourPartitionHints {
+		return int(parts), nil
+	}
+	if size := opts.GetPartitionSizeBytes(); size > 0 {
+		total, err := v.snapshot.Size(scan)
+		if err != nil {
+			return 0, err
+		}
+		parts = max((total+size-1)/size, 1)
+		if opts.GetMaxPartitions() > 0 {
+			parts = min(parts, opts.GetMaxPartitions())
+		}
+	} else if n := opts.GetMaxPartitions(); n > 0 {
+		parts = n
+	}
+	return int(min(parts, maxPartitions)), nil
+}
+
 // partitions cuts a scan into key ranges of about as many rows, with empty
 // ones among them as the service has them.
 func (s *Server) partitions(v *view, scan relation.Scan, token partitionToken, opts *spannerpb.PartitionOptions) (*spannerpb.PartitionResponse, error) {
-	parts := s.opts.Partitions
-	if n := opts.GetMaxPartitions(); n > 0 && s.opts.HonourPartitionHints {
-		parts = int(min(n, 10_000))
+	parts, err := s.wantedPartitions(v, scan, opts)
+	if err != nil {
+		return nil, err
 	}
 	cuts, err := v.snapshot.Split(scan, parts)
 	if err != nil {

@@ -36,8 +36,9 @@ func isSentinel(wire []byte) bool { return bytes.Equal(wire, sentinelWire) }
 
 func hasSentinel(message []byte) bool { return bytes.Contains(message, sentinelWire) }
 
-func allowsSentinel(c *catalog.Column) error {
-	if c.AllowCommitTimestamp {
+// allowsSentinel tells whether the commit timestamp may be written to a column.
+func (p *plan) allowsSentinel(c *catalog.Column) error {
+	if c.AllowCommitTimestamp && !p.unstamped[c.Slot] {
 		return nil
 	}
 	return status.Errorf(codes.FailedPrecondition, "Cannot write commit timestamp because the allow_commit_timestamp column option is not set to true for column %s, or for all corresponding shared key columns in this table's interleaved table hierarchy.", c.Name)

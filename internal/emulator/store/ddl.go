@@ -156,7 +156,7 @@ func columnsChanged(old, next *catalog.Table) bool {
 			}
 			continue
 		}
-		if !o.Type.Equal(c.Type) || o.MaxLen != c.MaxLen || o.NotNull != c.NotNull || o.Generated != c.Generated {
+		if !o.Type.Equal(c.Type) || o.MaxLen != c.MaxLen || o.NotNull != c.NotNull || o.Generated != c.Generated || c.AllowCommitTimestamp && !o.AllowCommitTimestamp {
 			return true
 		}
 	}
@@ -190,7 +190,11 @@ func (tx *transaction) migrateRow(p *plan, old *catalog.Table, e Entry) (value.R
 		return nil, err
 	}
 	for _, c := range p.table.Columns {
-		if err := checkCell(p.table, c, row.Cell(c.Slot)); err != nil {
+		err := checkCell(p.table, c, row.Cell(c.Slot))
+		if err == nil {
+			err = checkFuture(c, row.Cell(c.Slot), tx.ts)
+		}
+		if err != nil {
 			return nil, status.Errorf(codes.FailedPrecondition, "Schema change failed on existing data: %s", status.Convert(err).Message())
 		}
 	}

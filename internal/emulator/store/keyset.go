@@ -21,8 +21,10 @@ type keyCoder struct {
 	owner string // the table or index, for messages
 	table *catalog.Table
 	parts []catalog.KeyPart
-	// sentinel replaces spanner.commit_timestamp(); empty where it is refused.
+	// sentinel replaces spanner.commit_timestamp() in keys of plan; empty where
+	// it is refused.
 	sentinel string
+	plan     *plan
 }
 
 func tableKeys(t *catalog.Table) keyCoder {
@@ -95,7 +97,7 @@ func (k keyCoder) encode(key *structpb.ListValue) ([]byte, error) {
 
 func (k keyCoder) canonical(dst []byte, c *catalog.Column, wire []byte) ([]byte, error) {
 	if k.sentinel != "" && isSentinel(wire) {
-		if err := allowsSentinel(c); err != nil {
+		if err := k.plan.allowsSentinel(c); err != nil {
 			return dst, err
 		}
 		t, _ := value.ParseTimestamp(k.sentinel)

@@ -123,7 +123,7 @@ func (w *writer) delete(m Mutation, body []byte) error {
 		}
 	}
 	k := tableKeys(p.table)
-	k.sentinel = w.batch.commitText
+	k.sentinel, k.plan = w.batch.commitText, p
 	if err := k.refuseFuture(d.GetKeySet(), w.batch.now); err != nil {
 		return err
 	}

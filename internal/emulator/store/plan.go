@@ -48,6 +48,9 @@ type plan struct {
 	identity []*identity
 	outgoing []*foreignKey
 	incoming []*foreignKey
+	// unstamped tells by slot of key columns that may not hold commit timestamps
+	// because a table of the interleave hierarchy does not allow them there.
+	unstamped []bool
 }
 
 // deferred tells that rows need a look at the end of the transaction.
@@ -115,7 +118,30 @@ func (s *Store) newPlans(schema *catalog.Schema, trees map[int]*tree) (*planSet,
 	for _, t := range schema.Tables {
 		set.link(t)
 	}
+	for _, p := range set.tables {
+		p.markUnstamped()
+	}
 	return set, nil
+}
+
+// markUnstamped looks at the tables above and below for key columns that lack
+// allow_commit_timestamp.
+func (p *plan) markUnstamped() {
+	p.unstamped = make([]bool, p.table.Slots)
+	stamped := func(o *plan, part int) bool {
+		return part >= len(o.table.PrimaryKey) || o.table.Columns[o.table.PrimaryKey[part].Column].AllowCommitTimestamp
+	}
+	var below func(o *plan, part int) bool
+	below = func(o *plan, part int) bool {
+		return stamped(o, part) && !slices.ContainsFunc(o.children, func(c *plan) bool { return !below(c, part) })
+	}
+	for part, k := range p.table.PrimaryKey {
+		ok := below(p, part)
+		for o := p.parent; o != nil; o = o.parent {
+			ok = ok && stamped(o, part)
+		}
+		p.unstamped[p.table.Columns[k.Column].Slot] = !ok
+	}
 }
 
 func (p *planSet) link(t *catalog.Table) {

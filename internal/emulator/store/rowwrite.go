@@ -108,7 +108,7 @@ func (w *writer) cells(list []byte) (cells [][]byte, late bool, err error) {
 }
 
 func (w *writer) sentinel(c *catalog.Column) ([]byte, error) {
-	if err := allowsSentinel(c); err != nil {
+	if err := w.shape.plan.allowsSentinel(c); err != nil {
 		return w.scratch, err
 	}
 	if w.batch.commitText == "" {

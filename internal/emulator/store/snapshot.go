@@ -111,6 +111,27 @@ func (n *Snapshot) scanRange(ctx context.Context, rows *btree.BTreeG[entry], r r
 	return more
 }
 
+// Size is about how many bytes the rows of a table or index take: their number
+// times the size of some of them.
+func (n *Snapshot) Size(s relation.Scan) (int64, error) {
+	rows, err := n.open(s)
+	if err != nil {
+		return 0, err
+	}
+	const samples = 64
+	count, bytes := 0, 0
+	for i := range min(samples, rows.Len()) {
+		if e, ok := rows.GetAt(rows.Len() * i / samples); ok {
+			count++
+			bytes += len(e.key) + len(e.head.at(n.ts))
+		}
+	}
+	if count == 0 {
+		return 0, nil
+	}
+	return int64(rows.Len()) * int64(bytes) / int64(count), nil
+}
+
 // Split gives up to n-1 keys, in order, that cut the rows of a scan without
 // ranges into parts of about the same size.
 func (n *Snapshot) Split(s relation.Scan, parts int) ([][]byte, error) {
