@@ -179,6 +179,9 @@ func (r *Reader) begin(now int64) error {
 	if r.start <= now || p.end != 0 {
 		r.pos.begun = true
 		r.pos.next = p.records.seek(r.start)
+		if r.query.Start.After(r.spoken) {
+			r.spoken = r.query.Start // silence counts from the start
+		}
 	}
 	return nil
 }
