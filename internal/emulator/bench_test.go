@@ -260,3 +260,27 @@ func BenchmarkLoad(b *testing.B) {
 		})
 	}
 }
+
+// A commit that deletes many referenced rows and writes many others: its cost
+// must grow with their number, not with its square.
+func BenchmarkCascade(b *testing.B) {
+	for _, n := range []int{2000, 20_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var old, refs, fresh [][]any
+			var gone []*structpb.ListValue
+			for i := range n {
+				old, refs, fresh = append(old, row(i, i)), append(refs, row(i, i)), append(fresh, row(n+i, i))
+				gone = append(gone, key(i))
+			}
+			for b.Loop() {
+				b.StopTimer()
+				f := start(b, emulator.Options{}, schemaCascade...)
+				f.commit(b, insert("R", "A,V", old...))
+				f.commit(b, insert("C", "X,A", refs...))
+				b.StartTimer()
+				f.commit(b, deleteKeys("R", gone...), insert("R", "A,V", fresh...))
+			}
+			b.ReportMetric(float64(3*n*b.N)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}

@@ -197,9 +197,7 @@ type past struct {
 // Random transactions against the model: outcome, content, index content, and
 // content at every timestamp within retention, while old versions are dropped.
 func TestModel(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := seeded(t)
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := store.New(nil, func() time.Time { return now })
 	_, err := s.ApplyDDL([]string{
@@ -212,7 +210,7 @@ func TestModel(t *testing.T) {
 	}
 	m := model{}
 	var history []past
-	for round := range 4000 {
+	for round := range rounds(4000) {
 		now = now.Add(time.Duration(r.IntN(int(10 * time.Second))))
 		next, code := maps.Clone(m), codes.OK
 		var batch []store.Mutation
