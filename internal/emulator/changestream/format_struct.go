@@ -149,6 +149,7 @@ func (structFormat) children(ts value.Value, sequence int, children []child) val
 // Tags of google.protobuf.Value and ListValue.
 const (
 	tagItem   = 0x0a // ListValue.values
+	tagNumber = 0x11
 	tagString = 0x1a
 	tagBool   = 0x20
 	tagList   = 0x32

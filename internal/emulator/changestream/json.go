@@ -1,6 +1,7 @@
 package changestream
 
 import (
+	"encoding/binary"
 	"math"
 	"strconv"
 	"strings"
@@ -19,58 +20,49 @@ func appendObject(dst []byte, set *columnSet, row value.Row) []byte {
 				dst = append(dst, ',')
 			}
 			dst = append(dst, m.head...)
-			dst = appendJSONValue(dst, m.column.Type, row.Cell(m.column.Slot))
+			dst = appendJSONValue(dst, row.Cell(m.column.Slot))
 		}
 	}
 	return append(dst, '}')
 }
 
 // appendJSONValue spells a canonical google.protobuf.Value. What travels as
-// text there is text here too: INT64 and NUMERIC keep their digits.
-func appendJSONValue(dst []byte, t *value.Type, wire []byte) []byte {
-	v, err := value.FromWire(t, wire)
-	if err != nil || v.IsNull() {
-		return append(dst, "null"...)
-	}
-	return appendJSON(dst, v)
-}
-
-func appendJSON(dst []byte, v value.Value) []byte {
-	if v.IsNull() {
-		return append(dst, "null"...)
-	}
-	switch v.Type().Code {
-	case value.BoolCode:
-		return strconv.AppendBool(dst, v.AsBool())
-	case value.Float64Code, value.Float32Code:
-		return appendJSONFloat(dst, v.AsFloat64())
-	case value.ArrayCode:
+// text there is text here too: INT64 and NUMERIC keep their digits, a JSON value
+// is its text.
+func appendJSONValue(dst, wire []byte) []byte {
+	switch wire[0] {
+	case tagBool:
+		return strconv.AppendBool(dst, wire[1] != 0)
+	case tagNumber:
+		return appendJSONFloat(dst, math.Float64frombits(binary.LittleEndian.Uint64(wire[1:])))
+	case tagString:
+		return appendJSONText(dst, payload(wire))
+	case tagList:
 		dst = append(dst, '[')
-		for i, item := range v.List() {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendJSON(dst, item)
+		for items := payload(wire); len(items) > 0; {
+			n, w := binary.Uvarint(items[1:])
+			end := 1 + w + int(n)
+			dst = append(appendJSONValue(dst, items[1+w:end]), ',')
+			items = items[end:]
+		}
+		if dst[len(dst)-1] == ',' {
+			dst = dst[:len(dst)-1]
 		}
 		return append(dst, ']')
-	case value.StringCode, value.JSONCode:
-		return appendJSONText(dst, v.AsString())
 	}
-	dst = append(dst, '"')
-	return append(v.AppendText(dst), '"')
+	return append(dst, "null"...)
+}
+
+// payload is what stands after a tag and a length.
+func payload(wire []byte) []byte {
+	_, w := binary.Uvarint(wire[1:])
+	return wire[1+w:]
 }
 
 // appendJSONFloat spells a double as Spanner's JSON does: the shortest digits
-// that mean it, always recognisable as a double.
+// that mean it, always recognisable as a double. NaN and the infinities travel
+// as text.
 func appendJSONFloat(dst []byte, f float64) []byte {
-	switch {
-	case math.IsNaN(f):
-		return append(dst, `"NaN"`...)
-	case math.IsInf(f, 1):
-		return append(dst, `"Infinity"`...)
-	case math.IsInf(f, -1):
-		return append(dst, `"-Infinity"`...)
-	}
 	verb := byte('f')
 	if a := math.Abs(f); a != 0 && (a < 1e-4 || a >= 1e15) {
 		verb = 'e'
@@ -86,7 +78,7 @@ func appendJSONFloat(dst []byte, f float64) []byte {
 const hexDigits = "0123456789abcdef"
 
 // appendJSONText appends a quoted JSON string.
-func appendJSONText(dst []byte, s string) []byte {
+func appendJSONText[T ~string | ~[]byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	from := 0
 	for i := 0; i < len(s); i++ {
