@@ -27,7 +27,7 @@ const (
 
 // progressState is what a command has done so far.
 type progressState struct {
-	done, total int64 // parts of the work; total is 0 until it is known
+	done, total int64  // parts of the work; total is 0 until it is known
 	part        string // empty: the work has no parts to count, only rows
 	rows, bytes int64
 }

@@ -92,15 +92,6 @@ type resultSet struct {
 	rows   [][]*structpb.Value
 }
 
-func (r *resultSet) index(column string) int {
-	for i, f := range r.fields {
-		if f.GetName() == column {
-			return i
-		}
-	}
-	return -1
-}
-
 // read reads plainly: one stream, no partitions.
 func (s *testSpanner) read(t *testing.T, req *spannerpb.ReadRequest) *resultSet {
 	t.Helper()
