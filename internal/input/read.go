@@ -44,12 +44,16 @@ type Batch struct {
 	File  *File
 	Chunk format.Chunk
 
+	pool *sync.Pool
+}
+
+// job is a Batch and what comes of it.
+type job struct {
+	batch  *Batch
 	in     *opened
-	pool   *sync.Pool
 	done   chan struct{} // closed when it is decoded
 	result any
 	err    error
-	ending bool // no chunk, but the end of the file
 }
 
 // maxKeptChunk bounds the memory that a Batch keeps for its next use.
@@ -68,7 +72,7 @@ func (b *Batch) Release() {
 // Read reads the files one after another. decode is called for every chunk, in
 // Options.Decoders goroutines at once; worker counts from 0 and tells them
 // apart. What it returns is handed to deliver in the order of the input, in the
-// goroutine that called Read. Whoever has the Batch last calls Release.
+// goroutine that called Read. Whoever uses the Batch last calls Release.
 //
 // Read ends at the first error, in the order of the input: that of reading,
 // decode or deliver, or the cause of ctx's end. What comes before it has been
@@ -81,14 +85,14 @@ func Read[T any](ctx context.Context, files []*File, o Options, decode func(work
 	r := &reading{
 		o: &o, pool: new(sync.Pool),
 		// As much is read ahead as keeps the decoders at work.
-		work: make(chan *Batch, o.Decoders), order: make(chan *Batch, o.Decoders+1),
+		work: make(chan *job, o.Decoders), order: make(chan *job, o.Decoders+1),
 	}
 	var decoders errgroup.Group
 	for worker := range o.Decoders {
 		decoders.Go(func() error {
-			for b := range r.work {
-				b.result, b.err = decode(worker, b)
-				close(b.done)
+			for j := range r.work {
+				j.result, j.err = decode(worker, j.batch)
+				close(j.done)
 			}
 			return nil
 		})
@@ -98,7 +102,7 @@ func Read[T any](ctx context.Context, files []*File, o Options, decode func(work
 		defer close(ended)
 		r.readFiles(ctx, files)
 	}()
-	err := r.deliver(ctx, func(b *Batch) error { return deliver(b.result.(T)) })
+	err := r.deliver(ctx, func(result any) error { return deliver(result.(T)) })
 	cancel(err)
 	if err != nil && r.stuck.Load() {
 		return err // the goroutine ends when the read does, or the process
@@ -111,29 +115,29 @@ func Read[T any](ctx context.Context, files []*File, o Options, decode func(work
 type reading struct {
 	o     *Options
 	pool  *sync.Pool
-	work  chan *Batch
-	order chan *Batch
+	work  chan *job
+	order chan *job
 	// stuck says that a read is under way which nothing can break off.
 	stuck atomic.Bool
 }
 
-// deliver takes the batches in order, each when it is decoded.
-func (r *reading) deliver(ctx context.Context, hand func(*Batch) error) error {
-	for b := range r.order {
+// deliver takes the jobs in order, each when it is done.
+func (r *reading) deliver(ctx context.Context, hand func(result any) error) error {
+	for j := range r.order {
 		select {
-		case <-b.done:
+		case <-j.done:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 		switch {
-		case b.err != nil && b.in != nil:
-			return b.in.fault(b.err)
-		case b.err != nil:
-			return b.err
-		case b.ending:
-			continue
+		case ctx.Err() != nil: // whatever else went wrong
+			return context.Cause(ctx)
+		case j.err != nil && j.in != nil:
+			return j.in.fault(j.err)
+		case j.err != nil:
+			return j.err
 		}
-		if err := hand(b); err != nil {
+		if err := hand(j.result); err != nil {
 			return err
 		}
 	}
@@ -147,7 +151,7 @@ func (r *reading) readFiles(ctx context.Context, files []*File) {
 	defer close(r.work)
 	for _, f := range files {
 		if err := r.readFile(ctx, f); err != nil {
-			r.enqueue(ctx, r.order, &Batch{err: err, done: closed()})
+			r.enqueue(ctx, r.order, &job{err: err, done: closed()})
 			return
 		}
 	}
@@ -166,7 +170,7 @@ func (r *reading) readFile(ctx context.Context, f *File) (err error) {
 	}
 	defer func() { err = errors.Join(err, in.end()) }()
 	for ctx.Err() == nil {
-		b := r.batch(f, in)
+		b := r.batch(f)
 		err := in.splitter.Next(&b.Chunk)
 		if err == io.EOF {
 			return in.verify()
@@ -175,25 +179,26 @@ func (r *reading) readFile(ctx context.Context, f *File) (err error) {
 			return in.fault(err)
 		}
 		// First where order is kept: the decoders must never wait for it.
-		if !r.enqueue(ctx, r.order, b) || !r.enqueue(ctx, r.work, b) {
+		j := &job{batch: b, in: in, done: make(chan struct{})}
+		if !r.enqueue(ctx, r.order, j) || !r.enqueue(ctx, r.work, j) {
 			break
 		}
 	}
 	return context.Cause(ctx)
 }
 
-func (r *reading) batch(f *File, in *opened) *Batch {
+func (r *reading) batch(f *File) *Batch {
 	b, ok := r.pool.Get().(*Batch)
 	if !ok {
 		b = &Batch{pool: r.pool}
 	}
-	b.File, b.in, b.done = f, in, make(chan struct{})
+	b.File = f
 	return b
 }
 
-func (r *reading) enqueue(ctx context.Context, queue chan *Batch, b *Batch) bool {
+func (r *reading) enqueue(ctx context.Context, queue chan *job, j *job) bool {
 	select {
-	case queue <- b:
+	case queue <- j:
 		return true
 	case <-ctx.Done():
 		return false
