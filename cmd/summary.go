@@ -59,6 +59,8 @@ type summary struct {
 	Export *exportSummary `json:"export,omitempty"`
 	// Import has what only an import has.
 	Import *importSummary `json:"import,omitempty"`
+	// Lookup has what only a lookup has.
+	Lookup *lookupSummary `json:"lookup,omitempty"`
 }
 
 type exportSummary struct {
@@ -134,6 +136,9 @@ func (a *app) tell(s *summary) {
 		if other.n > 0 {
 			line += fmt.Sprintf(", %s %s", humanize.Comma(other.n), other.what)
 		}
+	}
+	if s.Lookup != nil {
+		line += s.Lookup.text()
 	}
 	fmt.Fprintf(a.console, "spanbulk: %s\n", line)
 }
