@@ -145,9 +145,6 @@ func (a databaseAdmin) UpdateDatabaseDdl(_ context.Context, req *databasepb.Upda
 	if id := req.GetOperationId(); id != "" && !operationID.MatchString(id) {
 		return nil, status.Errorf(codes.InvalidArgument, "Invalid operation id: %q must match %s", id, operationID)
 	}
-	if db.dialect == databasepb.DatabaseDialect_POSTGRESQL {
-		return nil, status.Error(codes.Unimplemented, "DDL in the PostgreSQL dialect is not served")
-	}
 	if err := dryRun(db.store.Schema(), req.GetStatements()); err != nil {
 		return nil, err
 	}

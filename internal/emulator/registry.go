@@ -110,7 +110,11 @@ func (s *Server) createDatabase(name databaseName, dialect databasepb.DatabaseDi
 	if dialect == databasepb.DatabaseDialect_DATABASE_DIALECT_UNSPECIFIED {
 		dialect = databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL
 	}
-	db := &database{name: name, dialect: dialect, created: s.opts.Now(), store: store.New(s.compiler(), s.opts.Now)}
+	newStore := store.New
+	if dialect == databasepb.DatabaseDialect_POSTGRESQL {
+		newStore = store.NewPostgreSQL
+	}
+	db := &database{name: name, dialect: dialect, created: s.opts.Now(), store: newStore(s.compiler(), s.opts.Now)}
 	db.store.Changes().Configure(changestream.Options{
 		PostgreSQL: dialect == databasepb.DatabaseDialect_POSTGRESQL,
 		Partitions: s.opts.ChangeStreams.Partitions,

@@ -19,7 +19,14 @@ func Empty() *Schema {
 	return s
 }
 
-// Apply gives the schema after one GoogleSQL DDL statement. Errors are gRPC
+// EmptyPostgreSQL is the schema of a new database in the PostgreSQL dialect.
+func EmptyPostgreSQL() *Schema {
+	s := Empty()
+	s.PostgreSQL = true
+	return s
+}
+
+// Apply gives the schema after one DDL statement. Errors are gRPC
 // statuses with Spanner's codes. CREATE DATABASE is not for Apply.
 func (s *Schema) Apply(statement string) (*Schema, error) {
 	source := withoutSemicolon(statement)
@@ -33,12 +40,15 @@ func (s *Schema) Apply(statement string) (*Schema, error) {
 }
 
 func (e *editor) statement() error {
-	stream, err := parseStreamStatement(e.source, false)
+	stream, err := parseStreamStatement(e.source, e.PostgreSQL)
 	if err != nil {
 		return err
 	}
 	if stream != nil {
 		return e.applyStream(stream)
+	}
+	if e.PostgreSQL {
+		return status.Error(codes.Unimplemented, "DDL in the PostgreSQL dialect is not served, but for change streams")
 	}
 	ddl, err := memefish.ParseDDL("", e.source)
 	if err != nil {

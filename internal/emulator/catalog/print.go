@@ -30,7 +30,7 @@ func (s *Schema) DDL(database string) []string {
 		}
 	}
 	for _, c := range s.ChangeStreams {
-		out = append(out, c.ddl())
+		out = append(out, c.ddl(s.PostgreSQL))
 	}
 	return out
 }
@@ -197,7 +197,11 @@ func (x *Index) ddl(t *Table) string {
 	return b.String()
 }
 
-func (c *ChangeStream) ddl() string {
+func (c *ChangeStream) ddl(postgreSQL bool) string {
+	quoteName, joinNames, clause := quoteName, joinNames, "OPTIONS"
+	if postgreSQL {
+		quoteName, joinNames, clause = quotePostgreSQL, joinPostgreSQL, "WITH"
+	}
 	text := "CREATE CHANGE STREAM " + quoteName(c.Name)
 	if c.All {
 		text += "\n  FOR ALL"
@@ -214,7 +218,7 @@ func (c *ChangeStream) ddl() string {
 		text += "\n  FOR " + strings.Join(watched, ", ")
 	}
 	if len(c.Options) > 0 {
-		text += "\n  OPTIONS ( " + optionList(c.Options) + " )"
+		text += "\n  " + clause + " ( " + optionList(c.Options) + " )"
 	}
 	return text
 }
@@ -262,4 +266,25 @@ func quoteName(name string) string {
 		parts[i] = token.QuoteSQLIdent(p)
 	}
 	return strings.Join(parts, ".")
+}
+
+// quotePostgreSQL puts the parts of a name in double quotes that are not such
+// as folding to lower case leaves alone.
+func quotePostgreSQL(name string) string {
+	parts := strings.Split(name, ".")
+	for i, p := range parts {
+		plain := p != "all" && p != "" && strings.Trim(p, "abcdefghijklmnopqrstuvwxyz_0123456789") == "" && (p[0] < '0' || p[0] > '9')
+		if !plain {
+			parts[i] = `"` + p + `"`
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+func joinPostgreSQL(names []string) string {
+	parts := make([]string, len(names))
+	for i, n := range names {
+		parts[i] = quotePostgreSQL(n)
+	}
+	return strings.Join(parts, ", ")
 }

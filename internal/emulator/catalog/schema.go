@@ -12,6 +12,9 @@ import (
 // Schema is one immutable version of a database's schema. Names are looked up
 // without regard to case, qualified names as "schema.name".
 type Schema struct {
+	// PostgreSQL is the dialect of the DDL that Apply takes and DDL prints. Of
+	// that dialect there are only change streams.
+	PostgreSQL bool
 	// Tables in order of creation.
 	Tables []*Table
 	// NamedSchemas in order of creation.

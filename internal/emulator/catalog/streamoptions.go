@@ -132,7 +132,7 @@ func checkStreamOption(name string, o Option) error {
 			return status.Errorf(codes.InvalidArgument, "Unexpected value for option: %s. Supported option values are strings and NULL.", o.Name)
 		}
 	case "exclude_ttl_deletes", "exclude_insert", "exclude_update", "exclude_delete", "allow_txn_exclusion":
-		if o.Value != "" && !strings.EqualFold(text, "true") && !strings.EqualFold(text, "false") {
+		if o.Value != "" && o.Value != "true" && o.Value != "false" {
 			return status.Errorf(codes.InvalidArgument, "Unexpected value for option: %s. Supported option values are booleans and NULL.", o.Name)
 		}
 		return nil

@@ -193,11 +193,17 @@ func (p *streamParser) addOption(list []Option, o Option) []Option {
 }
 
 func (p *streamParser) literal() string {
+	if p.err != nil {
+		return ""
+	}
 	t := p.lex.Token
 	out := ""
 	switch t.Kind {
 	case token.TokenString:
 		out = quote(t.AsString)
+		if p.postgreSQL {
+			out = booleanOr(out)
+		}
 	case token.TokenInt:
 		out = t.Raw
 	case "TRUE", "FALSE":
@@ -211,8 +217,20 @@ func (p *streamParser) literal() string {
 	return out
 }
 
+// booleanOr reads the quoted booleans of PostgreSQL.
+func booleanOr(literal string) string {
+	switch text := strings.ToLower(literal); text {
+	case "'true'", "'false'":
+		return Unquote(text)
+	}
+	return literal
+}
+
 // ident reads a name.
 func (p *streamParser) ident() string {
+	if p.err != nil {
+		return ""
+	}
 	t := p.lex.Token
 	switch {
 	case t.Kind == token.TokenIdent && p.postgreSQL:

@@ -276,17 +276,22 @@ func decodeJSON(t testing.TB, text string) *message {
 	return m
 }
 
-func decodeProto(t testing.TB, text string) *message {
+func protoRecord(t testing.TB, text string) *spannerpb.ChangeStreamRecord {
 	t.Helper()
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r spannerpb.ChangeStreamRecord
-	if err := proto.Unmarshal(b, &r); err != nil {
+	r := &spannerpb.ChangeStreamRecord{}
+	if err := proto.Unmarshal(b, r); err != nil {
 		t.Fatal(err)
 	}
-	switch r := r.GetRecord().(type) {
+	return r
+}
+
+func decodeProto(t testing.TB, text string) *message {
+	t.Helper()
+	switch r := protoRecord(t, text).GetRecord().(type) {
 	case *spannerpb.ChangeStreamRecord_DataChangeRecord_:
 		d := r.DataChangeRecord
 		m := &message{kind: "data", at: d.GetCommitTimestamp().AsTime(), sequence: d.GetRecordSequence(), txn: d.GetServerTransactionId(), last: d.GetIsLastRecordInTransactionInPartition()}
@@ -313,7 +318,7 @@ func decodeProto(t testing.TB, text string) *message {
 		}
 		return m
 	}
-	t.Fatalf("record %v", &r)
+	t.Fatalf("record of no kind: %s", text)
 	return nil
 }
 

@@ -18,13 +18,9 @@ type ReadFunctionCall struct {
 	Stream *catalog.ChangeStream
 	// Column is the result's name where the query spells it.
 	Column string
-
-	text     string
-	schema   *catalog.Schema
-	function string
-	args     map[string]ast.Expr
-	// position is the number of an argument as written, from 1.
-	position map[string]int
+	// Arguments evaluates the arguments, which have to be literals or
+	// parameters.
+	Arguments func(params map[string]relation.Param) (ReadArguments, error)
 }
 
 // ReadArguments are the arguments of a read function, NULL where they are not
@@ -48,6 +44,9 @@ func readParameters() []value.Field {
 // other statement, also one that is wrong. A read function among other SQL is
 // for Prepare to refuse.
 func FindReadFunctionCall(schema *catalog.Schema, text string) (*ReadFunctionCall, error) {
+	if schema.PostgreSQL {
+		return findPostgreSQLCall(schema, text)
+	}
 	if len(schema.ChangeStreams) == 0 || !strings.Contains(strings.ToUpper(text), "READ_") {
 		return nil, nil
 	}
@@ -63,8 +62,18 @@ func FindReadFunctionCall(schema *catalog.Schema, text string) (*ReadFunctionCal
 	if !ok {
 		return nil, nil
 	}
-	c := &ReadFunctionCall{Stream: stream, Column: column, text: text, schema: schema, function: call.Name.Idents[0].Name}
-	return c, c.bind(call)
+	c := &readCall{text: text, schema: schema, function: call.Name.Idents[0].Name}
+	return &ReadFunctionCall{Stream: stream, Column: column, Arguments: c.arguments}, c.bind(call)
+}
+
+// readCall is a call with its arguments not yet evaluated.
+type readCall struct {
+	text     string
+	schema   *catalog.Schema
+	function string
+	args     map[string]ast.Expr
+	// position is the number of an argument as written, from 1.
+	position map[string]int
 }
 
 // pureCall is the table function of SELECT * or SELECT ChangeRecord FROM f(...),
@@ -98,7 +107,7 @@ func pureCall(q ast.QueryExpr) (*ast.TVFCallExpr, string) {
 }
 
 // bind matches arguments, positional ones first, with parameters.
-func (c *ReadFunctionCall) bind(call *ast.TVFCallExpr) error {
+func (c *readCall) bind(call *ast.TVFCallExpr) error {
 	params := readParameters()
 	c.args, c.position = make(map[string]ast.Expr), make(map[string]int)
 	put := func(name string, x ast.Expr) error {
@@ -140,12 +149,11 @@ func (c *ReadFunctionCall) bind(call *ast.TVFCallExpr) error {
 	return nil
 }
 
-func (c *ReadFunctionCall) noSignature() error {
+func (c *readCall) noSignature() error {
 	return invalid("No matching signature for table-valued function %s: it takes (start_timestamp TIMESTAMP, end_timestamp TIMESTAMP, partition_token STRING, heartbeat_milliseconds INT64, [read_options ARRAY<STRING>])", c.function)
 }
 
-// Arguments evaluates the arguments, which have to be literals or parameters.
-func (c *ReadFunctionCall) Arguments(params map[string]relation.Param) (ReadArguments, error) {
+func (c *readCall) arguments(params map[string]relation.Param) (ReadArguments, error) {
 	a, err := newAnalyzer(c.text, c.schema, params)
 	if err != nil {
 		return ReadArguments{}, asInvalid(err)
@@ -160,7 +168,7 @@ func (c *ReadFunctionCall) Arguments(params map[string]relation.Param) (ReadArgu
 	return out, nil
 }
 
-func (c *ReadFunctionCall) argument(a *analyzer, p value.Field) (value.Value, error) {
+func (c *readCall) argument(a *analyzer, p value.Field) (value.Value, error) {
 	node, ok := c.args[p.Name]
 	if !ok {
 		return value.Null(p.Type), nil

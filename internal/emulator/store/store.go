@@ -42,11 +42,22 @@ type schemaVersion struct {
 // New makes an empty store. compiler may be nil as long as the schema has no
 // expressions. now gives the time that timestamps are taken from.
 func New(compiler relation.Compiler, now func() time.Time) *Store {
+	return newStore(compiler, now, catalog.Empty())
+}
+
+// NewPostgreSQL is New for the PostgreSQL dialect.
+func NewPostgreSQL(compiler relation.Compiler, now func() time.Time) *Store {
+	s := newStore(compiler, now, catalog.EmptyPostgreSQL())
+	s.changes.Configure(changestream.Options{PostgreSQL: true})
+	return s
+}
+
+func newStore(compiler relation.Compiler, now func() time.Time, schema *catalog.Schema) *Store {
 	s := &Store{compiler: compiler, now: now, trees: make(map[int]*tree), counters: make(map[counterKey]*atomic.Uint64)}
 	s.changes = changestream.NewLog(s)
 	s.last = now().UnixMicro()
-	s.versions = []schemaVersion{{from: s.last, schema: catalog.Empty()}}
-	s.plans = &planSet{schema: catalog.Empty(), tables: map[string]*plan{}}
+	s.versions = []schemaVersion{{from: s.last, schema: schema}}
+	s.plans = &planSet{schema: schema, tables: map[string]*plan{}}
 	return s
 }
 
