@@ -28,14 +28,14 @@ func Decompress(r io.Reader, c Compression) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, decompressError(c, err)
 		}
-		return &decompressor{z, c, z.Close}, nil
+		return &decompressor{z, c}, nil // its Close tells what Read has told
 	case Zstd:
 		// One goroutine is the caller's: decoding goes on in many others.
 		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow))
 		if err != nil {
 			return nil, decompressError(c, err)
 		}
-		return &decompressor{z, c, func() error { z.Close(); return nil }}, nil
+		return &decompressor{z.IOReadCloser(), c}, nil
 	}
 	return nil, c.validate()
 }
@@ -43,7 +43,6 @@ func Decompress(r io.Reader, c Compression) (io.ReadCloser, error) {
 type decompressor struct {
 	io.Reader
 	compression Compression
-	close       func() error
 }
 
 func (d *decompressor) Read(p []byte) (int, error) {
@@ -54,7 +53,13 @@ func (d *decompressor) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (d *decompressor) Close() error { return d.close() }
+// Close frees what zstd holds.
+func (d *decompressor) Close() error {
+	if z, ok := d.Reader.(io.Closer); ok && d.compression == Zstd {
+		return z.Close()
+	}
+	return nil
+}
 
 // decompressError says what is wrong with a compressed stream. What went wrong
 // in reading it keeps its own text.
