@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -250,16 +251,34 @@ func TestConformanceMutations(t *testing.T) {
 		{id: "C13", schema: schemaU, commit: ms(insert("uSERS", "iD,nAME", row(1, "x"))), table: "Users", columns: "ID,Name", want: "1,x"},
 	})
 	t.Run("E26", func(t *testing.T) {
-		f := start(t, emulator.Options{}, schemaU...)
+		// A row counts a column and 99 indexes.
+		schema := []string{`CREATE TABLE M (K INT64 NOT NULL, V INT64) PRIMARY KEY (K)`}
+		for i := range 99 {
+			schema = append(schema, fmt.Sprintf("CREATE NULL_FILTERED INDEX M%d ON M(V)", i))
+		}
+		f := start(t, emulator.Options{}, schema...)
 		var rows [][]any
-		for i := range 26_667 {
-			rows = append(rows, row(i, "n", i))
+		for i := range 801 {
+			rows = append(rows, row(i))
 		}
-		_, err := f.tryCommit(t, insert("Users", "ID,Name,Age", rows...))
-		if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "too many mutations") || len(status.Convert(err).Details()) == 0 {
-			t.Fatalf("error %v", err)
+		_, err := f.tryCommit(t, insert("M", "K", rows...))
+		wantCode(t, err, codes.InvalidArgument, "The transaction contains too many mutations.", "(Maximum number: 80000)")
+		if details := status.Convert(err).Details(); len(details) != 1 || details[0].(*errdetails.Help).GetLinks()[0].GetDescription() != "Cloud Spanner limits documentation." {
+			t.Errorf("details %v", details)
 		}
-		f.commit(t, insert("Users", "ID,Name,Age", rows[:26_666]...))
+		// The limit is each group's own.
+		got, err := f.batchWrite(t, f.session, ms(insert("M", "K", rows[:400]...)), ms(insert("M", "K", rows[400:800]...)), ms(upsert("M", "K", rows...)))
+		if err != nil || got[0] != codes.OK || got[1] != codes.OK || got[2] != codes.InvalidArgument {
+			t.Errorf("groups %v, error %v", got, err)
+		}
+		resp, err := f.tryCommit(t, upsert("M", "K", rows[:800]...))
+		if err != nil || resp.GetCommitStats().GetMutationCount() != 800 {
+			t.Errorf("stats %v, error %v", resp.GetCommitStats(), err)
+		}
+		resp, err = f.tryCommit(t, deleteSet("M", all()))
+		if err != nil || resp.GetCommitStats().GetMutationCount() != 1+99*800 {
+			t.Errorf("stats %v, error %v", resp.GetCommitStats(), err)
+		}
 	})
 	t.Run("E27", func(t *testing.T) {
 		f := start(t, emulator.Options{}, schemaU...)

@@ -63,7 +63,7 @@ func (tx *transaction) lateStep(s *step) error {
 func (tx *transaction) current(s *step) value.Row { return s.plan.tree.live(s.row.key) }
 
 func (tx *transaction) insert(s *step) error {
-	if v := s.plan.tree.head(s.row.key); v != nil && v.row != nil {
+	if v := s.plan.tree.head(s.row.key); v != nil && v.row() != nil {
 		if tx.wrote(v) && s.op == opInsert && tx.isNew(s) {
 			return status.Errorf(codes.InvalidArgument, "Row %s in table %s is inserted more than once in the same transaction.", s.plan.keyOf(s.row.row), s.plan.table.Name)
 		}
@@ -72,7 +72,7 @@ func (tx *transaction) insert(s *step) error {
 	if err := tx.checkParent(s); err != nil {
 		return err
 	}
-	tx.count(s)
+	tx.count(s, true)
 	tx.journal.insert(s.plan, s.row.key)
 	return tx.writeRow(s.plan, s.row.key, nil, s.row.row)
 }
@@ -80,20 +80,20 @@ func (tx *transaction) insert(s *step) error {
 // isNew tells whether the row did not exist before the transaction.
 func (tx *transaction) isNew(s *step) bool {
 	v := s.plan.tree.head(s.row.key)
-	return v.prev == nil || v.prev.row == nil
+	return v.prev == nil || v.prev.row() == nil
 }
 
 func (tx *transaction) update(s *step) error {
 	v := s.plan.tree.head(s.row.key)
-	if v == nil || v.row == nil {
+	if v == nil || v.row() == nil {
 		if tx.wrote(v) {
 			return status.Errorf(codes.InvalidArgument, "Row %s in table %s was deleted and then updated in the same transaction.", s.plan.keyOf(s.row.row), s.plan.table.Name)
 		}
 		return status.Errorf(codes.NotFound, "Row %s in table %s is missing. Row cannot be updated.", s.plan.keyOf(s.row.row), s.plan.table.Name)
 	}
-	tx.count(s)
-	tx.journal.update(s.plan, s.row.key, v.row, s.row.shape.columns)
-	return tx.writeRow(s.plan, s.row.key, v.row, s.row.merged(v.row))
+	tx.count(s, false)
+	tx.journal.update(s.plan, s.row.key, v.row(), s.row.shape.columns)
+	return tx.writeRow(s.plan, s.row.key, v.row(), s.row.merged(v.row()))
 }
 
 func (tx *transaction) replace(s *step) error {
@@ -104,7 +104,7 @@ func (tx *transaction) replace(s *step) error {
 	if err := tx.deleteChildren(s.plan, s.row.key, old, "REPLACE"); err != nil {
 		return err
 	}
-	tx.count(s)
+	tx.count(s, true)
 	tx.journal.delete(s.plan, s.row.key, old)
 	tx.journal.insert(s.plan, s.row.key)
 	return tx.writeRow(s.plan, s.row.key, old, s.row.row)
@@ -133,8 +133,9 @@ func (tx *transaction) checkParent(s *step) error {
 }
 
 // count adds what the row counts against the mutation limit: its columns, key
-// columns always, and an index for each that contains a written column.
-func (tx *transaction) count(s *step) {
+// columns always, and an index for each that contains a written column; all of
+// them for a row that is written whole.
+func (tx *transaction) count(s *step, whole bool) {
 	n := int64(len(s.row.shape.columns))
 	for _, at := range s.row.shape.key {
 		if at < 0 {
@@ -144,7 +145,7 @@ func (tx *transaction) count(s *step) {
 	n += int64(len(s.plan.computed))
 	for _, x := range s.plan.indexes {
 		for _, c := range x.entry {
-			if s.row.shape.source[c.Slot] >= 0 && !s.plan.table.IsKey(c.Ordinal) || s.op != opUpdate {
+			if whole || s.row.shape.source[c.Slot] >= 0 && !s.plan.table.IsKey(c.Ordinal) {
 				n++
 				break
 			}

@@ -208,7 +208,7 @@ func (tx *transaction) undo() {
 // put writes a row, or with nil a tombstone, under a key of a table or index.
 // A second write of the transaction to a key replaces the first.
 func (tx *transaction) put(p *plan, t *tree, key string, row value.Row) {
-	v := &version{ts: tx.ts, row: row}
+	v := newVersion(tx.ts, row)
 	old, existed := t.rows.SetHint(entry{key, v}, &t.hint)
 	t.lastWrite = tx.ts
 	if existed && old.head.ts == tx.ts {

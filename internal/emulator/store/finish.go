@@ -69,14 +69,14 @@ func (tx *transaction) recomputeRows(log []change) error {
 // the transaction took away.
 func (tx *transaction) cascade(log []change) error {
 	for _, c := range log {
-		if c.plan == nil || c.old == nil || c.old.row == nil {
+		if c.plan == nil || c.old == nil || c.old.row() == nil {
 			continue
 		}
 		for _, fk := range c.plan.incoming {
-			if fk.def.OnDelete != catalog.Cascade || fk.to.stillThere(fk.toIdx, fk.toCols, c.old.row) {
+			if fk.def.OnDelete != catalog.Cascade || fk.to.stillThere(fk.toIdx, fk.toCols, c.old.row()) {
 				continue
 			}
-			for _, e := range fk.from.matching(fk.fromIdx, fk.fromCols, c.old.row, fk.toCols) {
+			for _, e := range fk.from.matching(fk.fromIdx, fk.fromCols, c.old.row(), fk.toCols) {
 				// What the transaction itself wrote is not swept away: its reference
 				// is wrong.
 				if tx.written[fk.from][e.Key] {
@@ -107,10 +107,10 @@ func (tx *transaction) checkRow(c change) error {
 	if err := tx.checkWrittenAndDeleted(c, row); err != nil {
 		return err
 	}
-	if c.old == nil || c.old.row == nil {
+	if c.old == nil || c.old.row() == nil {
 		return nil
 	}
-	return c.plan.checkIncoming(c.old.row)
+	return c.plan.checkIncoming(c.old.row())
 }
 
 // checkEvaluated holds values that may come from expressions against their

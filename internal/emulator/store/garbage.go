@@ -34,7 +34,7 @@ func (t *tree) prune(key string, horizon int64) {
 	if head == nil {
 		return
 	}
-	if head.row == nil && head.ts <= horizon {
+	if head.row() == nil && head.ts <= horizon {
 		t.rows.Delete(entry{key: key})
 		return
 	}

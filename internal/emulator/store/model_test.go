@@ -210,7 +210,7 @@ func TestModel(t *testing.T) {
 	}
 	m := model{}
 	var history []past
-	for round := range rounds(4000) {
+	for round := range rounds(1500) {
 		now = now.Add(time.Duration(r.IntN(int(10 * time.Second))))
 		next, code := maps.Clone(m), codes.OK
 		var batch []store.Mutation

@@ -226,7 +226,10 @@ func (r *rowWrite) merged(old value.Row) value.Row {
 		}
 		fresh, old = rest, oldRest
 	}
-	return slices.Clip(out)
+	if cap(out)-len(out) > len(out)/8 {
+		return slices.Clone(out) // what is kept should not be half empty
+	}
+	return out
 }
 
 // cut takes the first cell off a row; rows from before a column was added are

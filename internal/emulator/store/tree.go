@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/tidwall/btree"
@@ -9,18 +10,42 @@ import (
 )
 
 // version is one immutable version of a row: what stood under a key from ts
-// on. A nil row is a tombstone.
+// on. There is one for every row, so the row is kept without a capacity: that
+// makes 32 bytes of 48.
 type version struct {
 	ts   int64
-	row  value.Row
 	prev *version
+	data *byte
+	size uint32
+}
+
+// tombstone is the size of a version that says that there is no row.
+const tombstone = math.MaxUint32
+
+// newVersion is a version that nothing came before. A nil row is a tombstone.
+func newVersion(ts int64, row value.Row) *version {
+	if row == nil {
+		return &version{ts: ts, size: tombstone}
+	}
+	return &version{ts: ts, data: unsafe.SliceData(row), size: uint32(len(row))}
+}
+
+// row is the version's row, nil if it is a tombstone.
+func (v *version) row() value.Row {
+	switch v.size {
+	case tombstone:
+		return nil
+	case 0:
+		return value.Row{}
+	}
+	return unsafe.Slice(v.data, v.size)
 }
 
 // at is the row that stood at a timestamp, nil if there was none.
 func (v *version) at(ts int64) value.Row {
 	for ; v != nil; v = v.prev {
 		if v.ts <= ts {
-			return v.row
+			return v.row()
 		}
 	}
 	return nil
@@ -60,7 +85,7 @@ func (t *tree) head(key string) *version {
 // live is the newest row under a key, nil if there is none.
 func (t *tree) live(key string) value.Row {
 	if v := t.head(key); v != nil {
-		return v.row
+		return v.row()
 	}
 	return nil
 }
@@ -73,7 +98,8 @@ func (t *tree) liveIn(start, end string, yield func(key string, row value.Row) b
 		if end != "" && e.key >= end {
 			return false
 		}
-		return e.head.row == nil || yield(e.key, e.head.row)
+		row := e.head.row()
+		return row == nil || yield(e.key, row)
 	})
 }
 
