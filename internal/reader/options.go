@@ -24,7 +24,8 @@ type Options struct {
 	// default.
 	MaxRowsPerFetch int
 	// MaxBytesPerFetch bounds the bytes of encoded rows in a chunk, before
-	// compression; 12 MiB by default. One row that is larger goes alone.
+	// compression; 12 MiB by default. One row that is larger goes alone. Chunks
+	// are handed over from 1 MiB on, so that they need less memory than that.
 	MaxBytesPerFetch int
 
 	// MaxPartitions and PartitionSizeBytes are hints to Spanner, which may

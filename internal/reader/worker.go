@@ -76,6 +76,11 @@ func (w *worker) read(ctx context.Context, j job) error {
 	return nil
 }
 
+// soonEnough is the size at which a chunk is handed over although its bounds
+// would let it grow: by then the cost of handing it over is spread thin, and
+// every worker holds a chunk, and its finished form beside it.
+const soonEnough = 1 << 20
+
 // copyRows encodes the rows of stream into chunks.
 func (w *worker) copyRows(stream *wire.Stream, enc format.Encoder, chunks ChunkWriter, object string) error {
 	maxRows, maxBytes := w.reader.opt.MaxRowsPerFetch, w.reader.opt.MaxBytesPerFetch
@@ -102,7 +107,7 @@ func (w *worker) copyRows(stream *wire.Stream, enc format.Encoder, chunks ChunkW
 			w.rows = append(w.rows[:0], w.rows[before:]...)
 			count = 1
 		}
-		if count >= maxRows || len(w.rows) >= maxBytes {
+		if count >= maxRows || len(w.rows) >= min(maxBytes, soonEnough) {
 			if err := w.flush(enc, chunks, w.rows, count); err != nil {
 				return err
 			}
