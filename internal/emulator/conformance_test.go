@@ -267,7 +267,7 @@ func TestConformanceMutations(t *testing.T) {
 			t.Errorf("details %v", details)
 		}
 		// The limit is each group's own.
-		got, err := f.batchWrite(t, f.session, ms(insert("M", "K", rows[:400]...)), ms(insert("M", "K", rows[400:800]...)), ms(upsert("M", "K", rows...)))
+		got, err := f.batchWrite(t, f.session, ms(insert("M", "K", rows[:400]...)), ms(insert("M", "K", rows[400:800]...)), ms(replace("M", "K", rows...)))
 		if err != nil || got[0] != codes.OK || got[1] != codes.OK || got[2] != codes.InvalidArgument {
 			t.Errorf("groups %v, error %v", got, err)
 		}
