@@ -26,6 +26,7 @@ type avroSplitter struct {
 	offset int64
 	record int64 // of the next block's first, counted from 0
 	err    error
+	told   bool // a chunk was made
 }
 
 // Next implements Splitter.
@@ -48,9 +49,10 @@ func (s *avroSplitter) Next(c *Chunk) error {
 			break
 		}
 	}
-	if len(c.Data) == 0 {
+	if len(c.Data) == 0 && (s.err != io.EOF || s.told) {
 		return s.err
 	}
+	s.told = true
 	c.Last = s.err == io.EOF
 	return nil
 }

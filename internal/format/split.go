@@ -25,7 +25,9 @@ type SplitOptions struct {
 	Eager bool
 }
 
-// Splitter cuts one input into Chunks. It is for one goroutine.
+// Splitter cuts one input into Chunks. It is for one goroutine. Of an input that
+// has a layout and no records it makes one chunk without records, so that a
+// layout that does not fit is noticed.
 type Splitter interface {
 	// Next fills c with the next chunk, using the memory c had before. The error
 	// is io.EOF behind the last chunk; an *InputError where the input cannot be
@@ -79,6 +81,7 @@ type textSplitter struct {
 	offset int64
 	line   int64
 	begun  bool
+	told   bool  // a chunk was made
 	err    error // of r, not told yet; io.EOF at its end
 }
 
@@ -112,7 +115,7 @@ func (s *textSplitter) Next(c *Chunk) error {
 		case s.err != nil && end == 0:
 			return s.ended()
 		}
-		if end > 0 {
+		if end > 0 || s.err == io.EOF && s.hasHeader() && !s.told {
 			s.cut(c, data, end)
 			return nil
 		}
@@ -155,8 +158,11 @@ func (s *textSplitter) cut(c *Chunk, data []byte, end int) {
 	s.rest = append(s.rest, data[end:]...)
 	*c = Chunk{Kind: s.o.Kind, Data: data[:end], Offset: s.offset, Line: s.line, Layout: s.layout}
 	c.Last = s.err == io.EOF && len(s.rest) == 0
+	s.told = true
 	s.advance(c.Data)
 }
+
+func (s *textSplitter) hasHeader() bool { return s.layout != nil && s.layout.context != "" }
 
 func (s *textSplitter) advance(data []byte) {
 	s.offset += int64(len(data))
