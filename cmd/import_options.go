@@ -225,10 +225,10 @@ func (o *batchOptions) addFlags(fs *flagSet) {
 	g.value(&intValue{target: &o.rateLimit, min: 1, max: math.MaxInt32}, "rate-limit", "`rows` written a second at most")
 }
 
-// writeRequestOptions go with every request that writes.
+// writeRequestOptions go with every request that writes. Spanner takes no
+// request tag on those.
 type writeRequestOptions struct {
 	priority       priority
-	requestTag     string
 	transactionTag string
 	exclude        bool
 }

@@ -2,7 +2,6 @@ package format
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 )
@@ -260,8 +259,6 @@ func (s *textSplitter) header(data []byte) ([]byte, error) {
 	s.advance(data[:next])
 	return data[:copy(data, data[next:])], nil
 }
-
-var errNoFormat = errors.New("neither NDJSON nor CSV nor Avro")
 
 // Detect tells the format of an input by its first bytes, decompressed: Avro by
 // its magic number, NDJSON by an opening brace, CSV by what is neither. It
