@@ -130,7 +130,7 @@ func readPostgreSQL(t *testing.T, f *fixture) {
 			t.Errorf("%s: %v", sql, err)
 			continue
 		}
-		want := fmt.Sprintf(`{"child_partitions_record":{"child_partitions":[{"parent_partition_tokens":[],"token":`)
+		want := `{"child_partitions_record":{"child_partitions":[{"parent_partition_tokens":[],"token":`
 		if got := spell(r); !strings.HasPrefix(got, want) || !strings.Contains(got, `"start_timestamp":"`+at.Format(time.RFC3339Nano)+`"`) {
 			t.Errorf("%s: %s", sql, got)
 		}

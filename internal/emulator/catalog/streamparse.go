@@ -50,7 +50,7 @@ type streamParser struct {
 // any other.
 func parseStreamStatement(source string, postgreSQL bool) (*streamStatement, error) {
 	p := &streamParser{lex: &memefish.Lexer{File: &token.File{Buffer: source}}, postgreSQL: postgreSQL}
-	if err := p.lex.NextToken(); err != nil {
+	if err := p.advance(); err != nil {
 		return nil, nil // whoever reads other statements says what is wrong
 	}
 	verb := strings.ToUpper(p.lex.Token.Raw)
@@ -263,10 +263,21 @@ func (p *streamParser) expect(word string) bool {
 
 func (p *streamParser) next() {
 	if p.err == nil {
-		if err := p.lex.NextToken(); err != nil {
-			p.err = syntaxError(err)
-		}
+		p.err = p.advance()
 	}
+}
+
+// advance reads a token. The lexer panics where a text ends within an escape.
+func (p *streamParser) advance() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = status.Error(codes.InvalidArgument, "Error parsing Spanner DDL statement: Syntax error: a literal is not closed")
+		}
+	}()
+	if err := p.lex.NextToken(); err != nil {
+		return syntaxError(err)
+	}
+	return nil
 }
 
 func (p *streamParser) unexpected(want string) {

@@ -47,7 +47,7 @@ func TestParseStreamStatementPostgreSQL(t *testing.T) {
 }
 
 func FuzzParseStreamStatement(f *testing.F) {
-	for _, s := range []string{"CREATE CHANGE STREAM IF NOT EXISTS s FOR t(a, b), u() OPTIONS (retention_period = '1d', x = NULL)", `ALTER CHANGE STREAM "S" RESET (a)`, "DROP CHANGE STREAM s"} {
+	for _, s := range []string{"CREATE CHANGE STREAM IF NOT EXISTS s FOR t(a, b), u() OPTIONS (retention_period = '1d', x = NULL)", `ALTER CHANGE STREAM "S" RESET (a)`, "DROP CHANGE STREAM s", `"\0`} {
 		f.Add(s, true)
 		f.Add(s, false)
 	}

@@ -117,7 +117,11 @@ func (s *Stream) prune(now int64) {
 }
 
 // Name is the stream's name.
-func (s *Stream) Name() string { return s.def.Name }
+func (s *Stream) Name() string {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return s.def.Name
+}
 
 // Columns are the columns of the results of the stream's read function.
 func (s *Stream) Columns() []value.Field {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"spanbulk/internal/emulator/catalog"
 	"spanbulk/internal/emulator/relation"
 	"spanbulk/internal/emulator/sql"
 	"spanbulk/internal/emulator/value"
@@ -77,4 +78,40 @@ func checkCode(t *testing.T, err error) {
 	default:
 		t.Fatalf("unexpected status: %v", err)
 	}
+}
+
+// FuzzReadFunctionCall feeds statements to those who look for the call of a
+// change stream's read function, in both dialects.
+func FuzzReadFunctionCall(f *testing.F) {
+	for _, seed := range []string{
+		"SELECT ChangeRecord FROM READ_S('2024-01-01T00:00:00Z', NULL, @t, 1000)",
+		"SELECT * FROM READ_S(heartbeat_milliseconds => -1, start_timestamp => TIMESTAMP '2024-01-01', read_options => ['a'])",
+		`SELECT * FROM "spanner"."read_json_s"($1::timestamptz, $2, 'it''s', - 5, null);`,
+		"select read_json_s from spanner.read_json_s ( ", `"`, "$",
+	} {
+		f.Add(seed, false)
+		f.Add(seed, true)
+	}
+	google, err := catalog.Empty().Apply("CREATE CHANGE STREAM S FOR ALL")
+	if err != nil {
+		f.Fatal(err)
+	}
+	postgreSQL, err := catalog.EmptyPostgreSQL().Apply("CREATE CHANGE STREAM s FOR ALL")
+	if err != nil {
+		f.Fatal(err)
+	}
+	params := map[string]relation.Param{"t": untyped(value.Null(nil)), "p1": untyped(value.String("2024-01-01T00:00:00Z")), "p2": {Wire: []byte{8, 0}}}
+	f.Fuzz(func(t *testing.T, text string, pg bool) {
+		schema := google
+		if pg {
+			schema = postgreSQL
+		}
+		call, err := sql.FindReadFunctionCall(schema, text)
+		checkCode(t, err)
+		if call == nil || err != nil {
+			return
+		}
+		_, err = call.Arguments(params)
+		checkCode(t, err)
+	})
 }
