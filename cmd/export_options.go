@@ -249,6 +249,9 @@ func (o *outputOptions) isStdout() bool { return o.path == "-" || o.path == "" }
 func (o *outputOptions) resolve(a *app, p *exportPlan) (output.Options, error) {
 	isStdout := o.isStdout()
 	severalTables := p.sql == "" && len(p.tables) != 1
+	if err := output.CheckPath(o.path, severalTables); err != nil {
+		return output.Options{}, &usageError{err: err}
+	}
 	switch {
 	case isStdout && severalTables:
 		return output.Options{}, usagef("several tables need a directory or a template with {table} as --output")

@@ -43,6 +43,9 @@ func (a *app) export(ctx context.Context, p *exportPlan, s *summary) (err error)
 		return err
 	}
 	x := &exporter{app: a, plan: p, conn: conn, reader: r}
+	if at := p.options.snapshot.parsed.GetReadTimestamp(); at != nil && at.AsTime().After(a.now()) {
+		a.log.Warn("the snapshot is in the future: Spanner waits until then", "snapshot", at.AsTime().Format(time.RFC3339Nano))
+	}
 	if x.snapshot, err = r.Begin(ctx, p.options.snapshot.parsed); err != nil {
 		return err
 	}
@@ -157,8 +160,20 @@ func (x *exporter) run(ctx context.Context, plan *reader.Plan, set *output.Set) 
 		}
 	})
 	defer display.stop(x.app)
-	return jqFault(x.reader.Run(ctx, plan, &exportOutput{tables: x.tables, set: set}))
+	err := jqFault(x.reader.Run(ctx, plan, &exportOutput{tables: x.tables, set: set}))
+	if e, ok := errors.AsType[*fault.Error](err); ok && isExpired(e) {
+		return e.WithHint(expiredHint)
+	}
+	return err
 }
+
+// isExpired recognises Spanner's refusal to read at a timestamp that it keeps no
+// versions for any more, which has no code of its own.
+func isExpired(e *fault.Error) bool {
+	return e.Code == codes.FailedPrecondition && strings.Contains(e.Reason, "exceeded the maximum timestamp staleness")
+}
+
+const expiredHint = "take a later snapshot; Spanner keeps old rows for the database's version_retention_period, one hour unless set"
 
 // jqFault keeps apart what a jq program says of the record it failed on.
 func jqFault(err error) error {

@@ -2,7 +2,9 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -27,6 +29,9 @@ const queryName = "query"
 // lookUp makes sources and formats from the schema as it was at the snapshot.
 func (x *exporter) lookUp(ctx context.Context) error {
 	catalog, err := schema.Open(ctx, x.conn, x.snapshot.ReadTimestamp)
+	if e, ok := errors.AsType[*fault.Error](err); ok && isExpired(e) {
+		return fault.New(e.Code, "read", "the snapshot", e.Reason).WithHint(expiredHint)
+	}
 	if err != nil {
 		return err
 	}
@@ -121,6 +126,9 @@ func (x *exporter) columns(t *schema.Table) ([]schema.Column, error) {
 		c, err := schema.FindColumn(t, name)
 		if err != nil {
 			return nil, err
+		}
+		if slices.ContainsFunc(columns, func(named schema.Column) bool { return named.Name == c.Name }) {
+			return nil, usagef("--columns names %s twice", c.Name)
 		}
 		if !c.Readable() {
 			return nil, usagef("--columns: column %s cannot be read: it is a %s", c.Name, c.SpannerType)

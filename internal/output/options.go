@@ -72,9 +72,16 @@ func (o Options) Validate() error {
 	if o.isStdout() {
 		return o.validateStream("standard output")
 	}
-	t, err := parseTemplate(o.Path)
-	if err == nil && len(o.Tables) > 1 && !t.has(tableField) && t.hasAny() {
-		err = fmt.Errorf("output %s: several tables need {table} in the name", o.Path)
+	return CheckPath(o.Path, len(o.Tables) > 1)
+}
+
+// CheckPath reports what is wrong with a path by itself, before the tables are
+// known: a placeholder that there is not, or none for the table where there are
+// several.
+func CheckPath(path string, severalTables bool) error {
+	t, err := parseTemplate(path)
+	if err == nil && severalTables && !t.has(tableField) && t.hasAny() {
+		err = fmt.Errorf("output %s: several tables need {table} in the name", path)
 	}
 	return err
 }

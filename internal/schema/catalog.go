@@ -103,10 +103,23 @@ func (c *Catalog) unknownTable(name Name) error {
 		known[i] = l.name.String()
 	}
 	hint := fault.DidYouMean(name.String(), known)
+	if hint == "" {
+		hint = c.inOtherSchema(name)
+	}
 	if hint == "" && len(known) == 0 {
 		hint = "the database has no tables that this account may see"
 	}
 	return fault.New(codes.NotFound, "find", "table "+name.String(), "the database has no such table").WithHint(hint)
+}
+
+// inOtherSchema suggests a table of the same name in another schema.
+func (c *Catalog) inOtherSchema(name Name) string {
+	for _, l := range c.listed {
+		if c.dialect.SameName(l.name.Name, name.Name) {
+			return "did you mean " + l.name.String() + "?"
+		}
+	}
+	return ""
 }
 
 func (c *Catalog) find(name Name) (listed, bool) {

@@ -96,14 +96,23 @@ func runCompare(ctx context.Context, o options) error {
 	loop := func(name string) *contender {
 		return &contender{name: name, args: []string{self, name, "-endpoint", endpoint, "-parallelism", strconv.Itoa(o.parallelism)}}
 	}
-	ours := &contender{name: "spanbulk", args: []string{o.spanbulk, "export", "--emulator-endpoint", endpoint, "--database", database,
-		"--table", table, "--parallelism", strconv.Itoa(o.parallelism), "--quiet"}}
+	export := func(name string, args ...string) *contender {
+		return &contender{name: name, args: append([]string{o.spanbulk, "export", "--emulator-endpoint", endpoint, "--database", database,
+			"--table", table, "--parallelism", strconv.Itoa(o.parallelism), "--quiet"}, args...)}
+	}
+	ours := export("spanbulk")
 	client, generic := loop("client"), loop("generic")
 	contenders := []*contender{ours, client, generic}
 	if err := compare(ctx, contenders, o.rows, o.rounds); err != nil {
 		return err
 	}
 	report(contenders, o.rows)
+	if err := compareFormats(ctx, o, export); err != nil {
+		return err
+	}
+	if err := compareCompression(ctx, o, export); err != nil {
+		return err
+	}
 	ratio := func(other *contender) float64 { return float64(ours.median()) / float64(other.median()) }
 	fmt.Printf("ratio_client=%.2f ratio_generic=%.2f rss_mib=%d\n", ratio(client), ratio(generic), ours.rss/1024)
 	return nil

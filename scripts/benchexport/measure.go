@@ -22,23 +22,27 @@ type contender struct {
 	name string
 	args []string
 	cpu  []time.Duration // of every counted run
+	wall []time.Duration // likewise
 	rss  int64           // the largest, in KiB
 }
 
 // run executes the contender once and returns its processor time, user and
-// system together.
-func (c *contender) run(ctx context.Context, out io.Writer) (time.Duration, error) {
+// system together, and the time it took.
+func (c *contender) run(ctx context.Context, out io.Writer) (cpu, wall time.Duration, err error) {
 	cmd := exec.CommandContext(ctx, c.args[0], c.args[1:]...)
 	cmd.Stdout = out
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
+	start := time.Now()
 	if err := cmd.Run(); err != nil {
-		return 0, fmt.Errorf("%s: %w: %s", c.name, err, bytes.TrimSpace(stderr.Bytes()))
+		return 0, 0, fmt.Errorf("%s: %w: %s", c.name, err, bytes.TrimSpace(stderr.Bytes()))
 	}
+	wall = time.Since(start)
 	c.rss = max(c.rss, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
-	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), wall, nil
 }
 
+// median is the median processor time of the counted runs.
 func (c *contender) median() time.Duration {
 	sorted := slices.Sorted(slices.Values(c.cpu))
 	return sorted[len(sorted)/2]
@@ -103,7 +107,7 @@ func compare(ctx context.Context, contenders []*contender, rows, rounds int) err
 	var prints []fingerprint
 	for _, c := range contenders {
 		var f fingerprint
-		if _, err := c.run(ctx, &f); err != nil {
+		if _, _, err := c.run(ctx, &f); err != nil {
 			return err
 		}
 		if f.lines != rows {
@@ -114,13 +118,18 @@ func compare(ctx context.Context, contenders []*contender, rows, rounds int) err
 	if prints[0].sum != prints[1].sum {
 		return fmt.Errorf("%s and %s wrote different lines", contenders[0].name, contenders[1].name)
 	}
+	return measure(ctx, contenders, rounds)
+}
+
+// measure counts so many runs of each contender, in turn.
+func measure(ctx context.Context, contenders []*contender, rounds int) error {
 	for range rounds {
 		for _, c := range contenders {
-			cpu, err := c.run(ctx, nil)
+			cpu, wall, err := c.run(ctx, nil)
 			if err != nil {
 				return err
 			}
-			c.cpu = append(c.cpu, cpu)
+			c.cpu, c.wall = append(c.cpu, cpu), append(c.wall, wall)
 		}
 	}
 	return nil
