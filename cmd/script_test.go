@@ -26,6 +26,7 @@ func TestScript(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode":  cmdExitCode,
+			"run":       cmdRun,
 			"refuse":    cmdRefuse,
 			"spanner":   cmdSpanner,
 			"fault":     cmdFault,

@@ -171,15 +171,28 @@ func sortedLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// cmdRefuse runs spanbulk in this process, which is quick, and expects it to
-// refuse its command line: refuse ARGUMENTS... It is for command lines that
-// touch no files: relative paths are not the script's.
-func cmdRefuse(ts *testscript.TestScript, neg bool, args []string) {
+// cmdRun runs spanbulk in this process, which is quick, and expects an exit code:
+//
+//	run 0 export --table X
+//
+// Relative paths are not the script's there: it is for command lines that touch
+// no files, or name them with $WORK.
+func cmdRun(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: run CODE ARGUMENTS...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
 	streams := cmd.Streams{
 		In: strings.NewReader(""), Out: ts.Stdout(), Err: ts.Stderr(),
 		LookupEnv: func(name string) (string, bool) { v := ts.Getenv(name); return v, v != "" },
 	}
-	if code := cmd.Run(context.Background(), streams, args); neg || code != 2 {
-		ts.Fatalf("spanbulk %s: exit code %d, want 2", strings.Join(args, " "), code)
+	if code := cmd.Run(context.Background(), streams, args[1:]); code != want {
+		ts.Fatalf("spanbulk %s: exit code %d, want %d", strings.Join(args[1:], " "), code, want)
 	}
+}
+
+// cmdRefuse is cmdRun that expects a command line to be refused.
+func cmdRefuse(ts *testscript.TestScript, neg bool, args []string) {
+	cmdRun(ts, neg, append([]string{"2"}, args...))
 }
