@@ -146,6 +146,7 @@ func RestoreLedger(partitions []Partition) (*Ledger, error) {
 	l := &Ledger{partitions: map[string]*Partition{}, minStale: true}
 	for i := range partitions {
 		p := partitions[i]
+		p.atEnd, p.turn = false, 0
 		switch {
 		case l.partitions[p.Token] != nil:
 			return nil, fmt.Errorf("partition %s is there twice", short(p.Token))

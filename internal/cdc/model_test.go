@@ -115,7 +115,7 @@ func breaks(r *rand.Rand, chance float64) func(cdc.Query) (int, error) {
 // happens, the output is the history.
 func TestModel(t *testing.T) {
 	r := newRand(t)
-	for round := range rounds(60) {
+	for round := range rounds(30) {
 		f := form(round % 3)
 		seed := r.Uint64()
 		t.Run(fmt.Sprintf("%v/%d", f, round), func(t *testing.T) {
@@ -129,7 +129,7 @@ func modelRound(t *testing.T, r *rand.Rand, f form) {
 	w := newWorld(r, f, 20+r.IntN(200))
 	w.fault = breaks(rand.New(rand.NewPCG(r.Uint64(), 2)), 0.3)
 	w.chunk = 1 + r.IntN(5)
-	state := filepath.Join(t.TempDir(), "state.json")
+	state := &memoryState{}
 	opt := cdc.Options{
 		Start: cdc.At(w.begin.Time()), End: w.now.Time(), Metadata: []string{"all", "partition-token"},
 		MaxQueries: 1 + r.IntN(4), ChunkBytes: 1 + r.IntN(4000), OrderBytes: 1 + r.IntN(20_000), Heartbeat: time.Second,
@@ -139,6 +139,9 @@ func modelRound(t *testing.T, r *rand.Rand, f form) {
 	}
 	opt.NoDeduplicate = r.IntN(4) == 0
 	toFile := r.IntN(2) == 0
+	if toFile {
+		state.path = filepath.Join(t.TempDir(), "state.json")
+	}
 	all := &collector{}
 	path := filepath.Join(t.TempDir(), "out.ndjson")
 	kills := r.IntN(4)
@@ -167,6 +170,28 @@ func modelRound(t *testing.T, r *rand.Rand, f form) {
 	}
 }
 
+// memoryState keeps a state, in a file if it has a path: making files safe takes
+// most of the time of a round.
+type memoryState struct {
+	path  string
+	state *cdc.SavedState
+}
+
+func (m *memoryState) read(s *cdc.Stream) (*cdc.SavedState, error) {
+	if m.path == "" {
+		return m.state, nil
+	}
+	return cdc.ReadState(m.path, s.Database, s.Name)
+}
+
+func (m *memoryState) write(s *cdc.SavedState) error {
+	if m.path == "" {
+		m.state = s
+		return nil
+	}
+	return s.Write(m.path)
+}
+
 var errKilled = errors.New("killed")
 
 // killAfter returns a function that fails from the n-th call on.
@@ -182,22 +207,25 @@ func killAfter(n int) func() error {
 
 // modelRun runs a tail once, from the state that is there. With kill, the
 // output dies at some time, and nothing is saved from then on.
-func modelRun(t *testing.T, w *world, opt cdc.Options, state, path string, toFile bool, all *collector, kill func() error) error {
+func modelRun(t *testing.T, w *world, opt cdc.Options, state *memoryState, path string, toFile bool, all *collector, kill func() error) error {
 	var killed bool
 	var mu sync.Mutex
-	saved, err := cdc.ReadState(state, w.stream.Database, w.stream.Name)
+	saved, err := state.read(w.stream)
 	if err != nil {
 		t.Fatal(err)
 	}
 	opt.State = saved
 	opt.SaveEvery = 2 * time.Millisecond
+	if toFile {
+		opt.SaveEvery = 20 * time.Millisecond // it takes its time
+	}
 	opt.Save = func(s *cdc.SavedState) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if killed {
 			return nil
 		}
-		return s.Write(state)
+		return state.write(s)
 	}
 	all.fail = func([]byte) error {
 		mu.Lock()
