@@ -14,8 +14,8 @@ func avroDecimal(t *avroType, text textFunc) avroFunc {
 		if err != nil {
 			return dst, err
 		}
-		var room [64]byte
-		return text(dst, appendDecimalText(room[:0], b, t.scale))
+		r.scratch = appendDecimalText(r.scratch[:0], b, t.scale)
+		return text(dst, r.scratch)
 	}
 }
 

@@ -105,6 +105,8 @@ type avroReader struct {
 	data  []byte
 	pos   int
 	depth int
+
+	scratch []byte // text made of a value
 }
 
 var errAvroMalformed = errors.New("the Avro file is damaged: a record does not end where it should")
@@ -732,16 +734,13 @@ func avroUUID(text textFunc) avroFunc {
 			return dst, err
 		}
 		const hex = "0123456789abcdef"
-		var out [36]byte
-		at := 0
+		r.scratch = r.scratch[:0]
 		for i, c := range b {
 			if i == 4 || i == 6 || i == 8 || i == 10 {
-				out[at] = '-'
-				at++
+				r.scratch = append(r.scratch, '-')
 			}
-			out[at], out[at+1] = hex[c>>4], hex[c&15]
-			at += 2
+			r.scratch = append(r.scratch, hex[c>>4], hex[c&15])
 		}
-		return text(dst, out[:])
+		return text(dst, r.scratch)
 	}
 }
