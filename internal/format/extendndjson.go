@@ -39,7 +39,7 @@ func (o ExtendOptions) extendNDJSON(columns []*spannerpb.StructType_Field) (*ext
 	case CSV:
 		x.open, err = o.openCSV()
 	case Avro:
-		x.open = func() openRecord { return newAvroRecordJSON(o.Layout.avro.record).open }
+		x.open = func() openRecord { return openAvro(o.Layout.avro.record) }
 	default:
 		x.open = func() openRecord { return openObject }
 	}
@@ -109,6 +109,20 @@ func openObject(dst, record []byte) ([]byte, bool, error) {
 	}
 	text = bytes.TrimRight(text[:len(text)-1], " \t\r\n")
 	return append(dst, text...), len(text) == 1, nil
+}
+
+// openAvro makes objects of Avro records.
+func openAvro(t *avroType) openRecord {
+	in := new(avroReader)
+	return func(dst, record []byte) ([]byte, bool, error) {
+		start := len(dst)
+		*in = avroReader{data: record}
+		dst, err := in.appendJSON(dst, t)
+		if err != nil {
+			return dst, false, err
+		}
+		return dst[:len(dst)-1], len(dst) == start+2, nil
+	}
 }
 
 // openCSV makes objects of the fields of CSV: strings, and null for NULL.
