@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 
 	"spanbulk/internal/emulator"
 	"spanbulk/internal/fault"
+	"spanbulk/internal/format"
 	"spanbulk/internal/reader"
 )
 
@@ -240,5 +242,55 @@ func TestOptionsValidate(t *testing.T) {
 		if _, err := reader.New(nil, opt); err == nil {
 			t.Errorf("%+v was taken", opt)
 		}
+	}
+}
+
+// TestSealsAtOnce lets no chunk be sealed before as many partitions as are read
+// at once are about to seal one: it ends only if compression, which is in Seal,
+// runs in the partitions and not behind one another.
+func TestSealsAtOnce(t *testing.T) {
+	f := start(t, emulator.Options{Partitions: 4, NoEmptyPartitions: true})
+	rows := numbered(400)
+	f.write(rows)
+	out := newCollector(t, fields())
+	meeting := &meetingFormat{Format: out.form, all: make(chan struct{})}
+	meeting.missing.Store(4)
+	out.form = meeting
+	red := f.reader(reader.Options{Parallelism: 4})
+	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("partitions wait for each other"))
+	defer cancel()
+	meeting.ctx = ctx
+	if err := red.Run(ctx, f.plan(red, things()), out); err != nil {
+		t.Fatal(err, context.Cause(ctx))
+	}
+	checkThings(t, out.rows(t), rows)
+}
+
+// meetingFormat holds every Seal until so many have begun.
+type meetingFormat struct {
+	format.Format
+	ctx     context.Context
+	missing atomic.Int64
+	all     chan struct{} // closed when none is missing
+}
+
+func (m *meetingFormat) NewEncoder() format.Encoder {
+	return &meetingEncoder{m.Format.NewEncoder(), m}
+}
+
+type meetingEncoder struct {
+	format.Encoder
+	meeting *meetingFormat
+}
+
+func (e *meetingEncoder) Seal(dst, rows []byte, count int) ([]byte, error) {
+	if e.meeting.missing.Add(-1) == 0 {
+		close(e.meeting.all)
+	}
+	select {
+	case <-e.meeting.all:
+		return e.Encoder.Seal(dst, rows, count)
+	case <-e.meeting.ctx.Done():
+		return dst, context.Cause(e.meeting.ctx)
 	}
 }

@@ -20,6 +20,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"spanbulk/scripts/internal/bench"
 )
 
 // encodeRow appends a row of the official client to dst as a line of JSON.
@@ -42,7 +44,7 @@ func clientExport(ctx context.Context, endpoint, database string, parallelism in
 		return err
 	}
 	defer tx.Close()
-	partitions, err := tx.PartitionRead(ctx, table, spanner.AllKeys(), columnNames(), spanner.PartitionOptions{})
+	partitions, err := tx.PartitionRead(ctx, bench.Table, spanner.AllKeys(), bench.ColumnNames(), spanner.PartitionOptions{})
 	if err != nil {
 		return err
 	}
@@ -86,22 +88,21 @@ func write(mu *sync.Mutex, out io.Writer, chunk *[]byte) error {
 }
 
 // appendRow is the fast loop: Row.ColumnValue and an encoder by hand.
-func appendRow(dst []byte, row *spanner.Row) ([]byte, error) {
-	for i, c := range columns {
-		if i == 0 {
-			dst = append(dst, '{')
-		} else {
-			dst = append(dst, ',')
+func appendRow(columns []bench.Column) encodeRow {
+	return func(dst []byte, row *spanner.Row) ([]byte, error) {
+		separator := byte('{')
+		for i, c := range columns {
+			dst = append(dst, separator, '"')
+			dst = append(dst, c.Name...)
+			dst = append(dst, '"', ':')
+			var err error
+			if dst, err = appendValue(dst, c.Code, row.ColumnValue(i)); err != nil {
+				return dst, err
+			}
+			separator = ','
 		}
-		dst = append(dst, '"')
-		dst = append(dst, c.name...)
-		dst = append(dst, '"', ':')
-		var err error
-		if dst, err = appendValue(dst, c.code, row.ColumnValue(i)); err != nil {
-			return dst, err
-		}
+		return append(dst, '}', '\n'), nil
 	}
-	return append(dst, '}', '\n'), nil
 }
 
 func appendValue(dst []byte, code spannerpb.TypeCode, v *structpb.Value) ([]byte, error) {

@@ -5,20 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/twmb/avro/ocf"
+
+	"spanbulk/scripts/internal/bench"
 )
 
 // exportOf makes a contender of an export with further flags, the later ones
 // counting.
-type exportOf func(name string, args ...string) *contender
+type exportOf func(name string, args ...string) *bench.Contender
 
 // compareFormats measures the other formats against NDJSON, uncompressed.
 func compareFormats(ctx context.Context, o options, export exportOf) error {
 	ndjson, csv, avro := export("ndjson"), export("csv", "--format", "csv"), export("avro", "--format", "avro")
 	var lines fingerprint
-	if _, _, err := csv.run(ctx, &lines); err != nil {
+	if err := csv.Run(ctx, &lines); err != nil {
 		return err
 	}
 	if lines.lines != o.rows+1 {
@@ -31,21 +32,21 @@ func compareFormats(ctx context.Context, o options, export exportOf) error {
 	if n != o.rows {
 		return fmt.Errorf("avro has %d records, want %d", n, o.rows)
 	}
-	if err := measure(ctx, []*contender{ndjson, csv, avro}, o.rounds); err != nil {
+	if err := bench.Measure(ctx, []*bench.Contender{ndjson, csv, avro}, o.rounds); err != nil {
 		return err
 	}
-	report([]*contender{csv, avro}, o.rows)
-	ratio := func(c *contender) float64 { return float64(c.median()) / float64(ndjson.median()) }
+	bench.Report([]*bench.Contender{csv, avro}, o.rows)
+	ratio := func(c *bench.Contender) float64 { return float64(c.Median()) / float64(ndjson.Median()) }
 	fmt.Printf("ratio_csv=%.2f ratio_avro=%.2f (processor time per row, to NDJSON's)\n", ratio(csv), ratio(avro))
 	return nil
 }
 
 // countAvro reads what the contender writes with the Avro library.
-func countAvro(ctx context.Context, c *contender) (records int, err error) {
+func countAvro(ctx context.Context, c *bench.Contender) (records int, err error) {
 	in, out := io.Pipe()
 	failed := make(chan error, 1)
 	go func() {
-		_, _, err := c.run(ctx, out)
+		err := c.Run(ctx, out)
 		failed <- err
 		out.CloseWithError(err)
 	}()
@@ -77,10 +78,10 @@ func compareCompression(ctx context.Context, o options, export exportOf) error {
 	for _, compression := range []string{"gzip", "zstd"} {
 		one := export(compression+", parallelism 1", "--compression", compression, "--parallelism", "1")
 		two := export(compression+", parallelism 2", "--compression", compression, "--parallelism", "2")
-		if err := measure(ctx, []*contender{one, two}, o.rounds); err != nil {
+		if err := bench.Measure(ctx, []*bench.Contender{one, two}, o.rounds); err != nil {
 			return err
 		}
-		alone, both := slices.Min(one.wall), slices.Min(two.wall)
+		alone, both := one.Shortest(), two.Shortest()
 		fmt.Printf("%s: %.2f s at --parallelism 1, %.2f s at 2: scaling=%.2f\n", compression, alone.Seconds(), both.Seconds(), alone.Seconds()/both.Seconds())
 	}
 	return nil

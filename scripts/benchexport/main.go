@@ -11,6 +11,8 @@ import (
 	"runtime/debug"
 	"strconv"
 	"syscall"
+
+	"spanbulk/scripts/internal/bench"
 )
 
 const database = "projects/bench/instances/bench/databases/bench"
@@ -56,7 +58,7 @@ func run(ctx context.Context, args []string) error {
 	case "client", "generic":
 		// The same garbage collector settings as spanbulk's own.
 		debug.SetGCPercent(400)
-		encode := encodeRow(appendRow)
+		encode := appendRow(bench.Columns())
 		if args[0] == "generic" {
 			encode = genericRow
 		}
@@ -79,41 +81,41 @@ func runCompare(ctx context.Context, o options) error {
 	}
 	defer os.RemoveAll(dir)
 	schema := filepath.Join(dir, "schema.sql")
-	if err := os.WriteFile(schema, []byte(ddl+";\n"), 0o600); err != nil {
+	if err := os.WriteFile(schema, []byte(bench.DDL+";\n"), 0o600); err != nil {
 		return err
 	}
-	emulator, stop, err := background(o.spanbulk, "emulator", "--listen", "127.0.0.1:0", "--database", database, "--ddl", schema)
+	emulator, err := bench.Start(o.spanbulk, "emulator", "--listen", "127.0.0.1:0", "--database", database, "--ddl", schema)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	endpoint, stop, err := background(self, "server", "-endpoint", emulator, "-rows", strconv.Itoa(o.rows),
+	defer emulator.Stop()
+	server, err := bench.Start(self, "server", "-endpoint", emulator.Address, "-rows", strconv.Itoa(o.rows),
 		"-partitions", strconv.Itoa(o.partitions), "-message-bytes", strconv.Itoa(o.messageBytes))
 	if err != nil {
 		return err
 	}
-	defer stop()
-	loop := func(name string) *contender {
-		return &contender{name: name, args: []string{self, name, "-endpoint", endpoint, "-parallelism", strconv.Itoa(o.parallelism)}}
+	defer server.Stop()
+	loop := func(name string) *bench.Contender {
+		return &bench.Contender{Name: name, Args: []string{self, name, "-endpoint", server.Address, "-parallelism", strconv.Itoa(o.parallelism)}}
 	}
-	export := func(name string, args ...string) *contender {
-		return &contender{name: name, args: append([]string{o.spanbulk, "export", "--emulator-endpoint", endpoint, "--database", database,
-			"--table", table, "--parallelism", strconv.Itoa(o.parallelism), "--quiet"}, args...)}
+	export := func(name string, args ...string) *bench.Contender {
+		return &bench.Contender{Name: name, Args: append([]string{o.spanbulk, "export", "--emulator-endpoint", server.Address, "--database", database,
+			"--table", bench.Table, "--parallelism", strconv.Itoa(o.parallelism), "--quiet"}, args...)}
 	}
 	ours := export("spanbulk")
 	client, generic := loop("client"), loop("generic")
-	contenders := []*contender{ours, client, generic}
+	contenders := []*bench.Contender{ours, client, generic}
 	if err := compare(ctx, contenders, o.rows, o.rounds); err != nil {
 		return err
 	}
-	report(contenders, o.rows)
+	bench.Report(contenders, o.rows)
 	if err := compareFormats(ctx, o, export); err != nil {
 		return err
 	}
 	if err := compareCompression(ctx, o, export); err != nil {
 		return err
 	}
-	ratio := func(other *contender) float64 { return float64(ours.median()) / float64(other.median()) }
-	fmt.Printf("ratio_client=%.2f ratio_generic=%.2f rss_mib=%d\n", ratio(client), ratio(generic), ours.rss/1024)
+	ratio := func(other *bench.Contender) float64 { return float64(ours.Median()) / float64(other.Median()) }
+	fmt.Printf("ratio_client=%.2f ratio_generic=%.2f rss_mib=%d\n", ratio(client), ratio(generic), ours.RSS())
 	return nil
 }

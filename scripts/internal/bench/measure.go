@@ -23,36 +23,65 @@ type Contender struct {
 	// Input, if set, is the path of the file that is its standard input.
 	Input string
 
-	cpu []time.Duration // of every counted run
-	rss int64           // the largest, in KiB
+	costs []cost // of every counted run
+	rss   int64  // the largest, in KiB
 }
 
-// Run executes the contender once and returns its processor time, user and
-// system together.
-func (c *Contender) Run(ctx context.Context, out io.Writer) (time.Duration, error) {
+// cost is what one run took: processor time, user and system together, and time
+// on the clock.
+type cost struct{ cpu, wall time.Duration }
+
+// Run executes the contender once, without counting it.
+func (c *Contender) Run(ctx context.Context, out io.Writer) error {
+	_, err := c.run(ctx, out)
+	return err
+}
+
+func (c *Contender) run(ctx context.Context, out io.Writer) (cost, error) {
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Stdout = out
 	if c.Input != "" {
 		in, err := os.Open(c.Input)
 		if err != nil {
-			return 0, err
+			return cost{}, err
 		}
 		defer in.Close()
 		cmd.Stdin = in
 	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
+	begun := time.Now()
 	if err := cmd.Run(); err != nil {
-		return 0, fmt.Errorf("%s: %w: %s", c.Name, err, bytes.TrimSpace(stderr.Bytes()))
+		return cost{}, fmt.Errorf("%s: %w: %s", c.Name, err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	c.rss = max(c.rss, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
-	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+	return cost{cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), time.Since(begun)}, nil
 }
 
 // Median is the median processor time of the counted runs.
 func (c *Contender) Median() time.Duration {
-	sorted := slices.Sorted(slices.Values(c.cpu))
+	sorted := c.cpu()
 	return sorted[len(sorted)/2]
+}
+
+// cpu is the processor times of the counted runs, sorted.
+func (c *Contender) cpu() []time.Duration {
+	times := make([]time.Duration, len(c.costs))
+	for i, cost := range c.costs {
+		times[i] = cost.cpu
+	}
+	slices.Sort(times)
+	return times
+}
+
+// Shortest is the least time on the clock of a counted run: that which others
+// on the machine disturbed least.
+func (c *Contender) Shortest() time.Duration {
+	least := c.costs[0].wall
+	for _, cost := range c.costs {
+		least = min(least, cost.wall)
+	}
+	return least
 }
 
 var address = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
@@ -105,18 +134,25 @@ func (s *Server) Stop() (last string) {
 // RSS is the largest resident memory of all runs, in MiB.
 func (c *Contender) RSS() int64 { return c.rss / 1024 }
 
-// Compare runs the contenders in turn, rounds times, after one run each that is
-// not counted.
+// Compare is Measure after one run each that is not counted.
 func Compare(ctx context.Context, contenders []*Contender, rounds int) error {
-	for round := range rounds + 1 {
+	for _, c := range contenders {
+		if err := c.Run(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return Measure(ctx, contenders, rounds)
+}
+
+// Measure runs the contenders in turn, rounds times, and counts every run.
+func Measure(ctx context.Context, contenders []*Contender, rounds int) error {
+	for range rounds {
 		for _, c := range contenders {
-			cpu, err := c.Run(ctx, nil)
+			took, err := c.run(ctx, nil)
 			if err != nil {
 				return err
 			}
-			if round > 0 {
-				c.cpu = append(c.cpu, cpu)
-			}
+			c.costs = append(c.costs, took)
 		}
 	}
 	return nil
@@ -128,8 +164,8 @@ func Report(contenders []*Contender, rows int) {
 	fmt.Fprintln(w, "measured\tcpu µs/row (median)\tmin\tmax\trss MiB")
 	perRow := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 / float64(rows) }
 	for _, c := range contenders {
-		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%.2f\t%d\n", c.Name, perRow(c.Median()),
-			perRow(slices.Min(c.cpu)), perRow(slices.Max(c.cpu)), c.RSS())
+		cpu := c.cpu()
+		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%.2f\t%d\n", c.Name, perRow(c.Median()), perRow(cpu[0]), perRow(cpu[len(cpu)-1]), c.RSS())
 	}
 	w.Flush()
 }
