@@ -1,16 +1,20 @@
 package emulator_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/spanner"
 	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/api/iterator"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -163,14 +167,14 @@ func (f *fixture) outcomePostgreSQL(t *testing.T, sql string, code codes.Code) {
 
 // Partitions that change by themselves lose and repeat nothing.
 func TestShuffledPartitions(t *testing.T) {
-	f := start(t, emulator.Options{ChangeStreams: emulator.ChangeStreams{ShuffleEvery: time.Millisecond, Seed: 7}}, schemaCS...)
+	f := start(t, emulator.Options{ChangeStreams: emulator.ChangeStreams{ShuffleEvery: 10 * time.Millisecond, Seed: 7}}, schemaCS...)
 	at := f.now(t)
 	stream, err := f.srv.ChangeStream(databaseName, "StreamUsers")
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
-	for deadline := time.Now().Add(10 * time.Second); n < 200 || len(stream.Partitions()) < 30; n++ {
+	for deadline := time.Now().Add(10 * time.Second); n < 100 || len(stream.Partitions()) < 20; n++ {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d partitions after %d commits", len(stream.Partitions()), n)
 		}
@@ -185,4 +189,140 @@ func TestShuffledPartitions(t *testing.T) {
 			t.Fatalf("record %d is %s, want %s", i, d.mods[0], want)
 		}
 	}
+}
+
+// Tails that follow partitions while these change, the stream is altered and
+// others commit see every record of every commit once.
+func TestTailsWhileEverythingChanges(t *testing.T) {
+	f := start(t, emulator.Options{ChangeStreams: emulator.ChangeStreams{ShuffleEvery: 25 * time.Millisecond, Seed: 3}}, schemaCS...)
+	const writers, commits = 3, 30
+	tails := newTails(t, f, "StreamUsers", f.now(t), writers*commits)
+	var g errgroup.Group
+	for w := range writers {
+		g.Go(func() error {
+			for i := range commits {
+				if _, err := f.tryCommit(t, insert("Users", "UserId,Name", row(w*1000+i, "x"))); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		for range 10 {
+			f.ddl(t, "ALTER CHANGE STREAM StreamUsers SET OPTIONS (retention_period = '48h')", "ALTER CHANGE STREAM StreamUsers SET FOR Users")
+		}
+		return nil
+	})
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	tails.wait()
+	for w := range writers {
+		for i := range commits {
+			if n := tails.seen[fmt.Sprintf(`{"UserId":"%d"}`, w*1000+i)]; n != 1 {
+				t.Errorf("row %d seen %d times", w*1000+i, n)
+			}
+		}
+	}
+}
+
+// tails follow a stream until so many mods were seen.
+type tails struct {
+	f      *fixture
+	stream string
+	cancel context.CancelFunc
+	group  *errgroup.Group
+	ctx    context.Context
+
+	mu       sync.Mutex
+	left     int
+	seen     map[string]int
+	opened   map[string]bool
+	finished map[string]bool
+	waiting  []childToken
+	starts   map[string]string
+}
+
+func newTails(t *testing.T, f *fixture, stream string, at time.Time, mods int) *tails {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	x := &tails{f: f, stream: stream, cancel: cancel, left: mods, seen: make(map[string]int),
+		opened: make(map[string]bool), finished: make(map[string]bool), starts: make(map[string]string)}
+	x.group, x.ctx = errgroup.WithContext(ctx)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, token := range f.tokens(t, stream, at) {
+		x.waiting = append(x.waiting, childToken{token: token})
+		x.starts[token] = at.Format(time.RFC3339Nano)
+	}
+	x.openReady()
+	return x
+}
+
+// openReady begins queries of partitions whose parents are finished.
+func (x *tails) openReady() {
+	x.waiting = slices.DeleteFunc(x.waiting, func(c childToken) bool {
+		ready := !x.opened[c.token] && !slices.ContainsFunc(c.parents, func(p string) bool { return !x.finished[p] })
+		if ready {
+			x.opened[c.token] = true
+			start := x.starts[c.token]
+			x.group.Go(func() error { return x.follow(c.token, start) })
+		}
+		return x.opened[c.token]
+	})
+}
+
+func (x *tails) follow(token, start string) error {
+	sql := fmt.Sprintf("SELECT ChangeRecord FROM READ_%s('%s', NULL, '%s', 100)", x.stream, start, token)
+	stream, err := x.f.api().ExecuteStreamingSql(x.ctx, &spannerpb.ExecuteSqlRequest{Session: x.f.session, Sql: sql})
+	if err != nil {
+		return err
+	}
+	for {
+		msg, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.finished[token] = true
+			x.openReady()
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, v := range msg.GetValues() {
+			x.take(decodeChange(x.f.t, v))
+		}
+	}
+}
+
+func (x *tails) take(r *changeRecord) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if r.children != nil {
+		for _, c := range r.children.children {
+			x.waiting = append(x.waiting, c)
+			x.starts[c.token] = r.children.start
+		}
+	}
+	if r.data == nil {
+		return
+	}
+	for _, m := range r.data.mods {
+		keys, _, _ := strings.Cut(m, " ")
+		x.seen[keys]++
+		x.left--
+	}
+	if x.left == 0 {
+		x.cancel()
+	}
+}
+
+func (x *tails) wait() {
+	// The queries have no end of their own.
+	err := x.group.Wait()
+	if code := statusCode(err); code != codes.Canceled && code != codes.OK {
+		x.f.t.Error(err)
+	}
+	x.cancel()
 }
