@@ -16,6 +16,8 @@ type app struct {
 	// retry says when broken streams are opened again; zero is as Google's own
 	// clients do.
 	retry wire.Retry
+	// retries tells of calls that are made again.
+	retries retryLog
 
 	global globalOptions
 	// from says where the value of a flag came from, by the flag's name.

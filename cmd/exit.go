@@ -28,6 +28,7 @@ const exitCodesHelp = `Spanbulk ends with one of these codes:
   1    failed: the last line on stderr says why
   2    wrong usage: a flag, a variable or the config file; nothing was opened
   3    done, but records were refused and handed to --on-failure
+  129  the terminal was closed (SIGHUP)
   130  interrupted by Ctrl-C (SIGINT)
   141  the reader of stdout went away, as in "spanbulk export ... | head";
        nothing is said, files that were being written are removed

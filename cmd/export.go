@@ -3,10 +3,12 @@ package cmd
 import (
 	"context"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"spanbulk/internal/database"
+	"spanbulk/internal/fault"
 	"spanbulk/internal/format"
 	"spanbulk/internal/output"
 	"spanbulk/internal/reader"
@@ -116,9 +118,19 @@ func (o *exportOptions) validate(a *app) (*exportPlan, error) {
 	if p.reader, err = o.readerOptions(a, p.progress); err != nil {
 		return nil, err
 	}
-	p.database, err = o.connection.databaseOptions(a, p.reader.Parallelism)
-	return p, err
+	if p.database, err = o.connection.databaseOptions(a, p.reader.Parallelism); err != nil {
+		return nil, err
+	}
+	if p.database.EmulatorEndpoint != "" && p.reader.Retry.GiveUpAfter == 0 {
+		p.reader.Retry.GiveUpAfter = emulatorPatience
+	}
+	return p, o.report.validate(a, o.output.path, nil)
 }
+
+// emulatorPatience is how long a server on the way to its end is waited for: an
+// emulator keeps its data in memory, so one that is gone does not come back with
+// the snapshot.
+const emulatorPatience = 30 * time.Second
 
 func (o *exportOptions) resolveSource(p *exportPlan) error {
 	err := o.source.validate()
@@ -159,8 +171,8 @@ func (o *exportOptions) readerOptions(a *app, progress *reader.Progress) (reader
 		Retry:              a.retry,
 		Progress:           progress,
 		OnRetry: func(r reader.Retry) {
-			a.log.Debug("stream broke, opening it again", "source", r.Source, "partition", r.Partition,
-				"attempt", r.Attempt, "pause", r.Pause, "error", a.errorText(r.Err))
+			a.retries.log(a, r.Attempt, "stream broke, opening it again", "source", r.Source, "partition", r.Partition,
+				"attempt", r.Attempt, "pause", r.Pause, "error", a.errorText(fault.Reading(r.Err, "read", r.Source)))
 		},
 	}
 	if options.Parallelism == 0 {

@@ -123,8 +123,10 @@ func (o *importOptions) validate(a *app, args []string) (*importPlan, error) {
 	if p.writer, err = o.writerOptions(a, p.progress); err != nil {
 		return nil, err
 	}
-	p.database, err = o.connection.databaseOptions(a, p.writer.Parallelism)
-	return p, err
+	if p.database, err = o.connection.databaseOptions(a, p.writer.Parallelism); err != nil {
+		return nil, err
+	}
+	return p, o.report.validate(a, o.failure.deadLetter, append(args, o.failure.retry))
 }
 
 // runImport runs an import and tells how it ended.

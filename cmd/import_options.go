@@ -293,7 +293,7 @@ func (o *importOptions) writerOptions(a *app, progress *writer.Progress) (writer
 		Priority: o.request.rpcPriority(), TransactionTag: o.request.transactionTag,
 		DryRun: o.dryRun, Progress: progress,
 		OnRetry: func(r writer.Retry) {
-			a.log.Debug("sending again", "records", r.Records, "of", r.Sent, "first", r.First.String(),
+			a.retries.log(a, r.Attempt, "sending again", "records", r.Records, "of", r.Sent, "first", r.First.String(),
 				"attempt", r.Attempt, "pause", r.Pause, "error", a.errorText(r.Err))
 		},
 	}

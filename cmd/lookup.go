@@ -65,6 +65,9 @@ func newLookupCommand(a *app) *cobra.Command {
 				return err
 			}
 			plan.args = args
+			if err := o.report.validate(a, o.output.path, args); err != nil {
+				return err
+			}
 			a.running = true
 			return a.runLookup(c.Context(), plan)
 		},

@@ -48,7 +48,7 @@ func (s *lookupSummary) text() string {
 }
 
 func (a *app) logRetry(err error, attempt int, pause time.Duration) {
-	a.log.Debug("read failed, trying again", "attempt", attempt, "pause", pause, "error", a.errorText(fault.Writing(err, "look up", "keys")))
+	a.retries.log(a, attempt, "read failed, trying again", "attempt", attempt, "pause", pause, "error", a.errorText(fault.Writing(err, "look up", "keys")))
 }
 
 // lookup does the work of the command.

@@ -36,16 +36,17 @@ const (
 // from the environment or the config file. Order: flag, SPANBULK_ variable, the
 // variables of other Spanner tools, config file, default.
 func (a *app) settle(cmd *cobra.Command) error {
+	var errs []error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed {
 			a.from[f.Name] = originFlag
+			errs = append(errs, checkNotEmpty(f))
 		}
 	})
 	file, path, err := a.readConfig(cmd)
 	if err != nil {
 		return err
 	}
-	var errs []error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed || isOwnFlag(f.Name) {
 			return
@@ -53,6 +54,19 @@ func (a *app) settle(cmd *cobra.Command) error {
 		errs = append(errs, a.settleFlag(f, file, path))
 	})
 	return errors.Join(errs...)
+}
+
+// checkNotEmpty refuses a flag given without a value, as an unset variable of a
+// script gives it: taken for the default, --columns "$COLUMNS" would read all.
+func checkNotEmpty(f *pflag.Flag) error {
+	empty := f.Value.String() == ""
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		empty = len(list.GetSlice()) == 0
+	}
+	if !empty || f.Name == "csv-null" { // an empty field is a marker like others
+		return nil
+	}
+	return usagef("--%s is empty", f.Name)
 }
 
 // isOwnFlag reports whether a flag speaks of the command line itself and so has

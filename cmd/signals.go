@@ -13,10 +13,14 @@ import (
 type signalError struct{ signal os.Signal }
 
 func (e *signalError) Error() string {
-	if e.signal == os.Interrupt {
+	switch e.signal {
+	case os.Interrupt:
 		return "interrupted"
+	case syscall.SIGHUP:
+		return "the terminal went away"
+	default:
+		return "terminated"
 	}
-	return "terminated"
 }
 
 func (e *signalError) exitCode() int {
@@ -26,7 +30,7 @@ func (e *signalError) exitCode() int {
 	return exitFailed
 }
 
-// catchSignals returns a context that the first SIGINT or SIGTERM ends; a second
+// catchSignals returns a context that the first SIGINT, SIGTERM or SIGHUP ends; a second
 // calls exit at once. stop gives the signals back and waits for the goroutine.
 //
 // SIGPIPE is caught too: otherwise the runtime would end the process in the
@@ -36,7 +40,7 @@ func (e *signalError) exitCode() int {
 func catchSignals(parent context.Context, err io.Writer, exit func(int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 

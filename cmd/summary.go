@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -26,6 +27,66 @@ func (o *reportOptions) addFlags(fs *flagSet) {
 	g := group{fs, groupGeneral}
 	g.value(&choiceValue[progressMode]{target: &o.progress, choices: []progressMode{progressAuto, progressAlways, progressNever}}, "progress", "`when` to show a progress bar on stderr: auto (when it is a terminal), always, never")
 	g.text(&o.summary, "summary", "`file` for the final counters as one JSON object, written also on failure; - for stderr")
+}
+
+// validate refuses a summary that would take the place of what the command reads
+// or writes, and one that cannot be written when all is done.
+func (o *reportOptions) validate(a *app, output string, inputs []string) error {
+	if o.summary == "" || o.summary == "-" {
+		return nil
+	}
+	if dir := filepath.Dir(o.summary); !isDirectory(dir) {
+		return usagef("--summary %s: there is no directory %s", o.summary, dir)
+	}
+	if isDirectory(o.summary) {
+		return usagef("--summary %s is a directory", o.summary)
+	}
+	if output != "" && output != "-" && isWithin(o.summary, output) {
+		return usagef("--summary %s is in the place of %s, which this command writes", o.summary, output)
+	}
+	mine, err := os.Stat(o.summary)
+	if err != nil {
+		return nil // it does not exist, so it is none of them
+	}
+	if stdout, ok := a.streams.Out.(*os.File); ok {
+		if theirs, err := stdout.Stat(); err == nil && os.SameFile(mine, theirs) && theirs.Mode().IsRegular() {
+			return usagef("--summary %s is the file that stdout goes to", o.summary)
+		}
+	}
+	for _, path := range inputs {
+		if theirs, err := os.Stat(path); err == nil && os.SameFile(mine, theirs) {
+			return usagef("--summary %s is an input", o.summary)
+		}
+	}
+	return nil
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// isWithin reports whether path is place, or a file in the directory place.
+func isWithin(path, place string) bool {
+	path, place = realPath(path), realPath(place)
+	if path == place {
+		return true
+	}
+	return filepath.Dir(path) == place
+}
+
+// realPath is path with its links followed, as far as it exists.
+func realPath(path string) string {
+	if absolute, err := filepath.Abs(path); err == nil {
+		path = absolute
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
+	}
+	return path
 }
 
 // summary is what a bulk command has done, as --summary writes it. The record
