@@ -189,7 +189,7 @@ func (r *rowLines) appendRow(dst []byte, p *rowPlan, c *Change, mod int, op stri
 	}
 	for _, at := range columns {
 		if cells[at] == nil {
-			return dst, refuse(c, mod, fmt.Sprintf("Spanner left out column %s of an %s", p.columns[at].name, op), "")
+			return dst, refuse(c, mod, fmt.Sprintf("Spanner left out column %s of the %s row", p.columns[at].name, op), "")
 		}
 		r.row = append(r.row, cells[at])
 	}

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"spanbulk/internal/cdc"
+	"spanbulk/internal/format"
 )
 
 func TestMain(m *testing.M) {
@@ -118,3 +119,5 @@ func readFile(t testing.TB, path string) string {
 	}
 	return string(b)
 }
+
+func formatValues(int64 string) format.ValueOptions { return format.ValueOptions{Int64: int64} }

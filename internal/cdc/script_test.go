@@ -58,7 +58,26 @@ func (s *script) Query(ctx context.Context, q cdc.Query) (wire.Receiver, error) 
 	s.mu.Lock()
 	s.queries = append(s.queries, q)
 	s.mu.Unlock()
-	return &scriptStream{ctx: ctx, s: s, q: q}, nil
+	r := &scriptStream{ctx: ctx, s: s, q: q}
+	for _, row := range s.rows[q.Token] {
+		if q.Token == cdc.RootToken || timeOf(row) >= q.Start {
+			r.rows = append(r.rows, row)
+		}
+	}
+	return r, nil
+}
+
+// timeOf is the first field of the record in a row, of whatever kind it is.
+func timeOf(row *structpb.Value) cdc.Timestamp {
+	var t cdc.Timestamp
+	for _, kind := range row.GetListValue().GetValues()[0].GetListValue().GetValues() {
+		for _, rec := range kind.GetListValue().GetValues() {
+			if err := t.UnmarshalText([]byte(rec.GetListValue().GetValues()[0].GetStringValue())); err != nil {
+				panic(err)
+			}
+		}
+	}
+	return t
 }
 
 func (s *script) asked() []cdc.Query {
@@ -71,7 +90,9 @@ type scriptStream struct {
 	ctx context.Context
 	s   *script
 	q   cdc.Query
-	n   int
+
+	rows []*structpb.Value
+	n    int
 }
 
 func (r *scriptStream) RecvMsg(m any) error {
@@ -81,9 +102,8 @@ func (r *scriptStream) RecvMsg(m any) error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
-	rows := r.s.rows[r.q.Token]
-	if r.n < len(rows) {
-		set := &spannerpb.PartialResultSet{Values: []*structpb.Value{rows[r.n]}}
+	if r.n < len(r.rows) {
+		set := &spannerpb.PartialResultSet{Values: []*structpb.Value{r.rows[r.n]}}
 		if r.n == 0 {
 			field := &spannerpb.StructType_Field{Name: "ChangeRecord", Type: googleSQL.columnType()}
 			set.Metadata = &spannerpb.ResultSetMetadata{RowType: &spannerpb.StructType{Fields: []*spannerpb.StructType_Field{field}}}
@@ -163,4 +183,14 @@ func update(id, name, age, oldAge string) rawChange {
 
 func remove(id, name, age string) rawChange {
 	return rawChange{modType: "DELETE", columns: idName, mods: [][3]string{{`{"Id":"` + id + `"}`, `{}`, `{"Age":` + age + `,"Name":` + name + `}`}}}
+}
+
+func columnFields(columns ...string) []*spannerpb.StructType_Field {
+	var out []*spannerpb.StructType_Field
+	for _, c := range columns {
+		var name, code string
+		fmt.Sscan(c, &name, &code)
+		out = append(out, &spannerpb.StructType_Field{Name: name, Type: &spannerpb.Type{Code: spannerpb.TypeCode(spannerpb.TypeCode_value[code])}})
+	}
+	return out
 }
