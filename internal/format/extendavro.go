@@ -21,6 +21,12 @@ type extendedAvro struct {
 }
 
 func (o ExtendOptions) extendAvro(columns []*spannerpb.StructType_Field) (Format, error) {
+	record := o.Layout.avro.record
+	for _, f := range record.fields {
+		if f.typ.holds(record, map[*avroType]bool{}) {
+			return nil, errAvroHoldsItself
+		}
+	}
 	codec := o.Avro.Codec
 	if codec == "" {
 		codec = o.Compression.avroCodec()
@@ -92,6 +98,28 @@ func (e *avroExtender) AppendRow(dst []byte, row []wire.Value) ([]byte, error) {
 		return dst[:start], err
 	}
 	return dst, nil
+}
+
+// errAvroHoldsItself: the columns would have to be in the inner records too.
+var errAvroHoldsItself = errors.New("the Avro records hold records of their own type, so their schema cannot be added to; NDJSON can hold them (--format ndjson)")
+
+// holds reports whether values of type t can have values of type other in them.
+func (t *avroType) holds(other *avroType, seen map[*avroType]bool) bool {
+	if t == nil || t == other || seen[t] {
+		return t == other
+	}
+	seen[t] = true
+	for _, f := range t.fields {
+		if f.typ.holds(other, seen) {
+			return true
+		}
+	}
+	for _, b := range t.branches {
+		if b.holds(other, seen) {
+			return true
+		}
+	}
+	return t.items.holds(other, seen)
 }
 
 var errAvroRecordSchema = errors.New("the Avro schema of the records has no list of fields")
