@@ -20,6 +20,8 @@ type Decoder struct {
 
 	commitText []byte // of the record before: a transaction has many records
 	commit     Timestamp
+
+	row, fields, part structFields // of a row, a record, a part of a record
 }
 
 // NewDecoder returns a Decoder for a result column of type t:
@@ -166,8 +168,8 @@ func (f *structFields) timestamp() Timestamp {
 	return t
 }
 
-// eachStruct hands the STRUCTs of an ARRAY to each.
-func eachStruct(list wire.List, each func(*structFields) error) error {
+// eachStruct hands the STRUCTs of an ARRAY to each, by way of fields.
+func eachStruct(list wire.List, fields *structFields, each func(*structFields) error) error {
 	for {
 		v, rest, ok := list.Next()
 		if !ok {
@@ -181,8 +183,8 @@ func eachStruct(list wire.List, each func(*structFields) error) error {
 		if kind != wire.ListKind {
 			return errNotRecord
 		}
-		fields := structFields{rest: wire.List(p)}
-		if err := each(&fields); err != nil {
+		*fields = structFields{rest: wire.List(p)}
+		if err := each(fields); err != nil {
 			return err
 		}
 		if fields.err != nil {
@@ -198,7 +200,7 @@ func (d *Decoder) decodeStructs(v wire.Value, each func(*Record) error) error {
 	if kind != wire.ListKind {
 		return errNotRecord
 	}
-	return eachStruct(wire.List(p), func(f *structFields) error {
+	return eachStruct(wire.List(p), &d.row, func(f *structFields) error {
 		changes, heartbeats, children := f.list(), f.list(), f.list()
 		if f.err != nil {
 			return f.err
@@ -214,7 +216,7 @@ func (d *Decoder) decodeStructs(v wire.Value, each func(*Record) error) error {
 }
 
 func (d *Decoder) records(list wire.List, read func(*structFields) error, each func(*Record) error) error {
-	return eachStruct(list, func(f *structFields) error {
+	return eachStruct(list, &d.fields, func(f *structFields) error {
 		d.record.reset()
 		if err := read(f); err != nil {
 			return err
@@ -234,7 +236,7 @@ func (d *Decoder) structHeartbeat(f *structFields) error {
 func (d *Decoder) structChildren(f *structFields) error {
 	r := &d.record
 	r.Kind, r.At, r.Sequence = ChildPartitions, f.timestamp(), f.text()
-	return eachStruct(f.list(), func(f *structFields) error {
+	return eachStruct(f.list(), &d.part, func(f *structFields) error {
 		c := r.child()
 		c.Token = f.text()
 		parents := f.list()
@@ -277,14 +279,14 @@ func (d *Decoder) structChange(f *structFields) error {
 	if f.err != nil {
 		return f.err
 	}
-	err := eachStruct(columns, func(f *structFields) error {
+	err := eachStruct(columns, &d.part, func(f *structFields) error {
 		c.Columns = append(c.Columns, Column{Name: f.text(), Type: f.text(), Key: f.boolean(), Ordinal: f.digits()})
 		return f.err
 	})
 	if err != nil {
 		return err
 	}
-	return eachStruct(mods, func(f *structFields) error {
+	return eachStruct(mods, &d.part, func(f *structFields) error {
 		c.Mods = append(c.Mods, Mod{Keys: f.text(), New: f.text(), Old: f.text()})
 		return f.err
 	})

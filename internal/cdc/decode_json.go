@@ -43,10 +43,10 @@ func (d *Decoder) decodeJSON(v wire.Value, each func(*Record) error) error {
 
 // jsonMembers hands the members of an object to each, names without quotes.
 // Names with escapes are none that a record has.
-func jsonMembers(object []byte, each func(name string, value []byte) error) error {
+func jsonMembers(object []byte, each func(name, value []byte) error) error {
 	j := jsonText{text: object}
 	return j.object(func(name, value []byte) error {
-		return each(string(name[1:len(name)-1]), value)
+		return each(name[1:len(name)-1], value)
 	})
 }
 
@@ -92,8 +92,8 @@ func (d *Decoder) jsonTimestamp(value []byte) (Timestamp, error) {
 
 func (d *Decoder) jsonHeartbeat(object []byte) error {
 	d.record.Kind = Heartbeat
-	err := jsonMembers(object, func(name string, value []byte) (err error) {
-		if name == "timestamp" {
+	err := jsonMembers(object, func(name, value []byte) (err error) {
+		if string(name) == "timestamp" {
 			d.record.At, err = d.jsonTimestamp(value)
 		}
 		return err
@@ -107,8 +107,8 @@ func (d *Decoder) jsonHeartbeat(object []byte) error {
 func (d *Decoder) jsonChildren(object []byte) error {
 	r := &d.record
 	r.Kind = ChildPartitions
-	err := jsonMembers(object, func(name string, value []byte) (err error) {
-		switch name {
+	err := jsonMembers(object, func(name, value []byte) (err error) {
+		switch string(name) {
 		case "start_timestamp":
 			r.At, err = d.jsonTimestamp(value)
 		case "record_sequence":
@@ -127,8 +127,8 @@ func (d *Decoder) jsonChildren(object []byte) error {
 
 func (d *Decoder) jsonChild(object []byte) error {
 	c := d.record.child()
-	return jsonMembers(object, func(name string, value []byte) (err error) {
-		switch name {
+	return jsonMembers(object, func(name, value []byte) (err error) {
+		switch string(name) {
 		case "token":
 			c.Token, err = d.jsonString(value)
 		case "parent_partition_tokens":
@@ -151,7 +151,7 @@ func (d *Decoder) jsonChild(object []byte) error {
 func (d *Decoder) jsonChange(object []byte) error {
 	d.record.Kind = DataChange
 	c := &d.record.Change
-	err := jsonMembers(object, func(name string, value []byte) error {
+	err := jsonMembers(object, func(name, value []byte) error {
 		return d.jsonChangeMember(c, name, value)
 	})
 	if err == nil && c.Commit == 0 {
@@ -160,8 +160,8 @@ func (d *Decoder) jsonChange(object []byte) error {
 	return err
 }
 
-func (d *Decoder) jsonChangeMember(c *Change, name string, value []byte) (err error) {
-	switch name {
+func (d *Decoder) jsonChangeMember(c *Change, name, value []byte) (err error) {
+	switch string(name) {
 	case "commit_timestamp":
 		var text []byte
 		if text, err = d.jsonString(value); err == nil {
@@ -199,8 +199,8 @@ func (d *Decoder) jsonChangeMember(c *Change, name string, value []byte) (err er
 
 func (d *Decoder) jsonColumn(object []byte) error {
 	var col Column
-	err := jsonMembers(object, func(name string, value []byte) (err error) {
-		switch name {
+	err := jsonMembers(object, func(name, value []byte) (err error) {
+		switch string(name) {
 		case "name":
 			col.Name, err = d.jsonString(value)
 		case "type":
@@ -218,8 +218,8 @@ func (d *Decoder) jsonColumn(object []byte) error {
 
 func (d *Decoder) jsonMod(object []byte) error {
 	var m Mod
-	err := jsonMembers(object, func(name string, value []byte) (err error) {
-		switch name {
+	err := jsonMembers(object, func(name, value []byte) (err error) {
+		switch string(name) {
 		case "keys":
 			m.Keys, err = d.jsonNested(value)
 		case "new_values":
