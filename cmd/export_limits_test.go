@@ -193,3 +193,29 @@ func TestFilesKeepToTheirSize(t *testing.T) {
 		t.Errorf("%d records in %d files", records, len(files))
 	}
 }
+
+// TestFilesCountWhatJQMakes wants the manifest to count the records of each file,
+// though rows become none or several, and a chunk ends before a row that has
+// been through the program already.
+func TestFilesCountWhatJQMakes(t *testing.T) {
+	s := startSpanner(t, emulator.Options{Partitions: 1, NoEmptyPartitions: true}, thingsDDL)
+	names := make([]string, 9)
+	for i := range names {
+		names[i] = strings.Repeat("x", 10*i)
+	}
+	s.insert(t, "Things", []string{"Id", "Name"}, things(names...))
+	dir := t.TempDir() + "/all/"
+	s.mustExport(t, "--table", "Things", "--output", dir, "--max-file-size", "250", "--jq", "range(.Id % 4) as $i | {Id, Name, $i}")
+	m, err := output.ReadManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, file := range outputFiles(t, dir) {
+		if n := strings.Count(string(file), "\n"); int64(n) != m.Tables[0].Files[i].Rows {
+			t.Errorf("%s has %d records, its manifest says %d", m.Tables[0].Files[i].Name, n, m.Tables[0].Files[i].Rows)
+		}
+	}
+	if m.Tables[0].Rows != 13 {
+		t.Errorf("the manifest counts %d records", m.Tables[0].Rows)
+	}
+}

@@ -3,15 +3,14 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
-
-	"io/fs"
-	"os"
 
 	"github.com/spf13/cast"
 	"github.com/spf13/cobra"

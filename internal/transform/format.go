@@ -37,11 +37,13 @@ func (t *transformed) NewEncoder() format.Encoder {
 }
 
 type encoder struct {
-	inner   format.Encoder
-	ctx     context.Context
-	run     run
-	record  []byte // scratch
-	records int    // since TakeRecords
+	inner  format.Encoder
+	ctx    context.Context
+	run    run
+	record []byte // scratch
+
+	// What AppendRow has made since TakeRecords, and of its last row.
+	rows, records, last int
 }
 
 func (e *encoder) AppendRow(dst []byte, row []wire.Value) ([]byte, error) {
@@ -50,14 +52,21 @@ func (e *encoder) AppendRow(dst []byte, row []wire.Value) ([]byte, error) {
 		return dst, err
 	}
 	dst, n, err := e.run.append(e.ctx, dst, bytes.TrimSuffix(e.record, []byte("\n")))
-	e.records += n
+	if err == nil {
+		e.rows, e.records, e.last = e.rows+1, e.records+n, n
+	}
 	return dst, err
 }
 
-func (e *encoder) TakeRecords(int) int {
-	n := e.records
-	e.records = 0
-	return n
+// TakeRecords implements format.RecordCounter. rows may leave out the last row,
+// which was too large for the chunk: its records are then of the next.
+func (e *encoder) TakeRecords(rows int) int {
+	taken := e.records
+	if rows < e.rows {
+		taken -= e.last
+	}
+	e.rows, e.records = e.rows-rows, e.records-taken
+	return taken
 }
 
 func (e *encoder) Seal(dst, rows []byte, count int) ([]byte, error) {
