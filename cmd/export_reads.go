@@ -70,7 +70,8 @@ func (x *exporter) source(ctx context.Context, t *schema.Table, columns []schema
 		return reader.Source{}, err
 	}
 	if t.View || !isCovering || !isRead {
-		return x.query(ctx, selectSQL(t, index, names, o.where))
+		source, err := x.query(ctx, selectSQL(t, index, names, o.where))
+		return source, whereFault(err, t, o.where)
 	}
 	source := reader.Source{Table: t.Name.String(), Columns: names, Keys: keys}
 	if index != nil {
@@ -78,6 +79,17 @@ func (x *exporter) source(ctx context.Context, t *schema.Table, columns []schema
 	}
 	source.Fields, err = x.fields(ctx, t, columns, names)
 	return source, err
+}
+
+// whereFault names what the user wrote of the query that did not pass.
+func whereFault(err error, t *schema.Table, where string) error {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || where == "" {
+		return err
+	}
+	named := *e
+	named.Object = "--where of table " + t.Name.String()
+	return &named
 }
 
 // fields are the columns of a read, as the schema has them or, where it does not
