@@ -97,7 +97,8 @@ func (o *outputOptions) checkExisting() error {
 
 // runEngine leads the records of the files through the engine to the output.
 func (a *app) runEngine(ctx context.Context, p *lookupPlan, engine *lookup.Lookup, files []*input.File) error {
-	source, err := p.source(a, engine, files)
+	out := &lookupOutput{app: a, plan: p, ctx: ctx, columns: engine}
+	source, err := p.source(a, out, files)
 	if err != nil {
 		return err
 	}
@@ -109,10 +110,9 @@ func (a *app) runEngine(ctx context.Context, p *lookupPlan, engine *lookup.Looku
 		}
 	})
 	defer display.stop(a)
-	out := &lookupOutput{app: a, plan: p, ctx: ctx, columns: engine}
 	err = engine.Run(ctx, source, out)
 	if err == nil {
-		err = out.open(nil) // there may have been no record
+		err = out.open(out.empty) // there may have been no record
 	}
 	if err != nil {
 		return errors.Join(lookupFault(err), out.abort())
@@ -136,9 +136,9 @@ func lookupFault(err error) error {
 }
 
 // source makes the engine's input of the files.
-func (p *lookupPlan) source(a *app, engine *lookup.Lookup, files []*input.File) (lookup.Source, error) {
+func (p *lookupPlan) source(a *app, out *lookupOutput, files []*input.File) (lookup.Source, error) {
 	names := format.ExtendOptions{Prefix: p.options.table.prefix, Nest: p.options.table.nest}.ExtendedNames(p.lookup.Columns)
-	readers, err := engine.NewKeyReaders(lookup.KeyReaderOptions{CSV: p.csv, MaxRecordBytes: int(p.options.input.maxRecord), Names: names})
+	readers, err := out.columns.NewKeyReaders(lookup.KeyReaderOptions{CSV: p.csv, MaxRecordBytes: int(p.options.input.maxRecord), Names: names})
 	if err != nil {
 		e := usagef("look up in table %s: %w", p.lookup.Table, err)
 		e.hint = "--prefix or --nest puts the columns elsewhere, --columns names others"
@@ -148,6 +148,11 @@ func (p *lookupPlan) source(a *app, engine *lookup.Lookup, files []*input.File) 
 		Stdin: a.streams.In, Kind: p.options.input.kind, Compression: p.options.input.compression,
 		Split:    format.SplitOptions{CSV: p.csv, Fields: p.options.input.csvFields, MaxRecordBytes: int(p.options.input.maxRecord)},
 		Decoders: decoders(), Progress: p.input,
+		OnEmpty: func(f *input.File, kind format.Kind, layout *format.Layout) {
+			if out.empty == nil && layout != nil {
+				out.empty = &lookup.Block{Kind: kind, Layout: layout}
+			}
+		},
 	}
 	workers := make([]*lookup.KeyReader, options.Decoders)
 	for i := range workers {
@@ -183,6 +188,7 @@ type lookupOutput struct {
 
 	options format.Options // settled by the first records
 	first   *lookup.Block  // its Kind and Layout are those of all output in CSV and Avro
+	empty   *lookup.Block  // likewise of an input without records, if there is one
 	form    format.Format
 	set     *output.Set
 	writer  *output.Writer

@@ -112,6 +112,18 @@ func (l *Layout) Names() []string {
 	return names
 }
 
+// LayoutOf returns what s has read before the first record; nil if that is
+// nothing, or not read yet.
+func LayoutOf(s Splitter) *Layout {
+	switch s := s.(type) {
+	case *textSplitter:
+		return s.layout
+	case *avroSplitter:
+		return s.layout
+	}
+	return nil
+}
+
 var errNoRecord = errors.New("row without a record")
 
 // splitRow takes the record off a row, which may end with it.

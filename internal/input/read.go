@@ -24,6 +24,10 @@ type Options struct {
 	Decoders int
 	// Progress, if set, is kept up to date.
 	Progress *Progress
+	// OnEmpty, if set, is told of every file without records and of what the file
+	// begins with: a CSV header, an Avro schema; nil if there is nothing. It is
+	// called from a goroutine of Read's.
+	OnEmpty func(f *File, kind format.Kind, layout *format.Layout)
 }
 
 // Progress counts what has been read. Any goroutine may read it.
@@ -123,7 +127,17 @@ type reading struct {
 
 // deliver takes the jobs in order, each when it is done.
 func (r *reading) deliver(ctx context.Context, hand func(result any) error) error {
-	for j := range r.order {
+	for {
+		var j *job
+		var more bool
+		select {
+		case j, more = <-r.order:
+		case <-ctx.Done(): // where nothing comes, nothing ends the queue either
+			return context.Cause(ctx)
+		}
+		if !more {
+			return context.Cause(ctx)
+		}
 		select {
 		case <-j.done:
 		case <-ctx.Done():
@@ -141,7 +155,6 @@ func (r *reading) deliver(ctx context.Context, hand func(result any) error) erro
 			return err
 		}
 	}
-	return context.Cause(ctx)
 }
 
 // readFiles puts the chunks of all files in the two queues, and in the second an
@@ -169,10 +182,13 @@ func (r *reading) readFile(ctx context.Context, f *File) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.end()) }()
-	for ctx.Err() == nil {
+	for chunks := 0; ctx.Err() == nil; chunks++ {
 		b := r.batch(f)
 		err := in.splitter.Next(&b.Chunk)
 		if err == io.EOF {
+			if chunks == 0 && r.o.OnEmpty != nil {
+				r.o.OnEmpty(f, in.kind, format.LayoutOf(in.splitter))
+			}
 			return in.verify()
 		}
 		if err != nil {
