@@ -1,9 +1,13 @@
 package tablefile_test
 
 import (
+	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/twmb/avro"
+	"github.com/twmb/avro/ocf"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -60,4 +64,30 @@ func FuzzCSV(f *testing.F) {
 func FuzzNDJSON(f *testing.F) {
 	f.Add(`{"K":1,"S":"a\u00e9","F":"NaN","B":false,"J":{"$json":null},"A":[1,null],"N":1.5}` + "\n")
 	fuzzFormat(f, tablefile.NDJSON)
+}
+
+func FuzzAvro(f *testing.F) {
+	var out bytes.Buffer
+	s := avro.MustParse(`{"type":"record","name":"T","fields":[{"name":"K","type":"long"},{"name":"S","type":["null","string"]},{"name":"A","type":["null",{"type":"array","items":["null","long"]}]}]}`)
+	w, err := ocf.NewWriter(&out, s)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if err := errors.Join(w.Encode(map[string]any{"K": int64(1), "S": "x", "A": []any{int64(1), nil}}), w.Close()); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(out.String())
+	t0 := table(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		n := 0
+		for r, err := range tablefile.Records(strings.NewReader(text), tablefile.Avro, "", t0) {
+			var list structpb.ListValue
+			if err == nil && proto.Unmarshal(r.Values, &list) == nil && len(list.GetValues()) != len(r.Columns) {
+				t.Fatalf("%d values for %d columns", len(list.GetValues()), len(r.Columns))
+			}
+			if n++; n > 1000 {
+				return // records without fields take no bytes
+			}
+		}
+	})
 }
