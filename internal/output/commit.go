@@ -22,6 +22,7 @@ func (s *Set) Commit(ctx context.Context, m Manifest) error {
 		return errors.Join(err, s.Abort())
 	}
 	s.ended = true
+	s.release()
 	return nil
 }
 
@@ -108,7 +109,7 @@ func (s *Set) writeManifest(m *Manifest) error {
 	if err != nil {
 		return fmt.Errorf("encode the manifest: %w", err)
 	}
-	f, err := create(s.manifestPath(), "", false)
+	f, err := s.createHidden(s.manifestPath(), "", false)
 	if err != nil {
 		return err
 	}
@@ -133,6 +134,7 @@ func (s *Set) Abort() error {
 		return nil
 	}
 	s.ended = true
+	defer s.release()
 	if s.stream != nil {
 		return s.stream.abort()
 	}

@@ -8,8 +8,9 @@
 // A file has its final name only when the whole export is whole: bytes go to a
 // hidden file in the same directory, which is synced and closed when its last
 // chunk is in and renamed by Commit. Abort, and every error, leaves nothing
-// behind. A directory gets a manifest.json, written last: a directory with a
-// manifest holds a complete export.
+// behind; what a killed process left is removed by the next output in that
+// directory. A directory gets a manifest.json, written last: a directory with a
+// manifest holds a complete export. Only one export at a time writes to it.
 //
 // The package knows nothing of formats, and never looks into a chunk.
 package output

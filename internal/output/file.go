@@ -25,26 +25,54 @@ type file struct {
 	sum   hash.Hash // nil if not asked for
 }
 
-// create opens the hidden file for path, in the same directory so that it can
-// be renamed.
-func create(path, table string, sum bool) (*file, error) {
+// createHidden opens the hidden file for path, in the same directory so that it can
+// be renamed. It is locked while it is open.
+func (s *Set) createHidden(path, table string, sum bool) (*file, error) {
 	dir, base := filepath.Split(path)
 	for {
 		// A name may have 255 bytes; the user's may be as long.
-		temp := filepath.Join(dir, fmt.Sprintf(".%.200s.%08x.partial", base, rand.Uint32()))
-		f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		temp := filepath.Join(dir, fmt.Sprintf(".%.200s.%08x%08x.partial", base, s.token, rand.Uint32()))
+		f, err := s.createMode(temp, path)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
 		if err != nil {
 			return nil, failure("create", path, err)
 		}
+		if tryLock(f, false) == lockedByAnother || !isAt(f, temp) {
+			f.Close() // swept away before it was locked
+			continue
+		}
 		out := &file{path: path, table: table, temp: temp, f: f}
 		if sum {
 			out.sum = sha256.New()
 		}
+		s.hold(out)
 		return out, nil
 	}
+}
+
+// createMode creates the hidden file with the permissions of the file that it
+// will replace, from its first byte on. A file that replaces none, as one more
+// partition, gets those that all files of the old export have.
+func (s *Set) createMode(temp, path string) (*os.File, error) {
+	mode, ok := s.modes[path]
+	if !ok {
+		mode = 0o666
+		for _, m := range s.modes {
+			mode &= m
+			ok = true
+		}
+	}
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil || !ok {
+		return f, err
+	}
+	if err := f.Chmod(mode); err != nil && runtime.GOOS != "windows" {
+		f.Close()
+		return nil, errors.Join(err, os.Remove(temp))
+	}
+	return f, nil
 }
 
 func (f *file) write(b []byte, rows int) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,21 +22,36 @@ func Open(o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Set{options: o, layout: l, shared: map[string]sink{}, paths: map[string]bool{}}
+	s := &Set{options: o, layout: l, token: rand.Uint32(), shared: map[string]sink{}, paths: map[string]bool{}, held: map[string]bool{}}
 	if l.stream {
 		s.stream, err = o.openStream()
 		return s, err
 	}
-	if s.old, err = l.remains(o); err != nil {
-		return nil, err
-	}
-	if len(s.old) > 0 && !o.Overwrite {
-		return nil, s.refusal()
-	}
-	if err := s.prepare(); err != nil {
+	if err := s.openFiles(); err != nil {
 		return nil, errors.Join(err, s.Abort())
 	}
 	return s, nil
+}
+
+func (s *Set) openFiles() (err error) {
+	if s.layout.root != "" {
+		if err := s.lockRoot(); err != nil {
+			return err
+		}
+	}
+	if s.old, err = s.layout.remains(s.options); err != nil {
+		return err
+	}
+	if len(s.old) > 0 && !s.options.Overwrite {
+		return s.refusal()
+	}
+	s.modes = map[string]fs.FileMode{}
+	for path := range s.old {
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			s.modes[path] = info.Mode().Perm()
+		}
+	}
+	return s.prepare()
 }
 
 func (s *Set) refusal() error {
@@ -50,18 +66,22 @@ func (s *Set) refusal() error {
 // there are rows, so that a place that cannot be written to is known before
 // anything is read.
 func (s *Set) prepare() error {
+	if s.layout.root != "" {
+		sweep(s.layout.root)
+	}
 	perPartition := s.layout.files.has(partitionField)
 	for i := range s.options.Tables {
 		t := &s.options.Tables[i]
 		place := fields{table: t.Name, shard: s.options.Shard}
+		dir := filepath.Dir(s.layout.files.expand(place))
 		if s.layout.files.hasAny() {
-			dir := filepath.Dir(s.layout.files.expand(place))
 			if !perPartition || !s.dirVaries() {
 				if err := s.makeDir(dir); err != nil {
 					return err
 				}
 			}
 		}
+		sweep(dir)
 		if perPartition {
 			continue
 		}
@@ -113,7 +133,7 @@ func (s *Set) create(place fields, t *Table) (*file, error) {
 	if s.paths[path] {
 		return nil, fmt.Errorf("output %s: two partitions of the same number", path)
 	}
-	f, err := create(path, t.Name, s.layout.root != "")
+	f, err := s.createHidden(path, t.Name, s.layout.root != "")
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ type Options struct {
 
 	Shard       int   // what {shard} stands for
 	MaxFileSize int64 // in bytes; above 0, files are numbered and a new one is begun before a chunk that would pass it
-	Overwrite   bool  // replace what an earlier export left
+	Overwrite   bool  // replace what an earlier export left, with its permissions
 }
 
 // Table is one table, or the result of a query, with what its files begin with

@@ -2,6 +2,8 @@ package output
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"sync"
 )
@@ -12,15 +14,19 @@ import (
 type Set struct {
 	options Options
 	layout  layout
-	stream  *streamSink     // nil unless the layout is a stream
-	shared  map[string]sink // by table, where its partitions share a file
-	old     map[string]bool // files of an earlier export, still to be replaced
+	stream  *streamSink            // nil unless the layout is a stream
+	shared  map[string]sink        // by table, where its partitions share a file
+	old     map[string]bool        // files of an earlier export, still to be replaced
+	modes   map[string]fs.FileMode // their permissions
+	token   uint32                 // in the names of this set's hidden files
 
 	mu       sync.Mutex
 	err      error // the first one: after it nothing is committed
 	files    []*file
 	paths    map[string]bool // of files
 	madeDirs []string        // outermost first
+	locks    []*os.File      // that keep others out, until the set has ended
+	held     map[string]bool // directories with a hidden file that is locked
 	ended    bool            // by Commit or Abort
 }
 
