@@ -98,6 +98,7 @@ var views = sync.OnceValue(func() map[string]*view {
 		add(Name, d.name, d.columns, d.fill)
 	}
 	add(SystemName, "SUPPORTED_OPTIMIZER_VERSIONS", "IS_DEFAULT BOOL, RELEASE_DATE DATE, VERSION INT64", optimizerVersions)
+	add(SystemName, "TABLE_SIZES_STATS_1HOUR", "INTERVAL_END TIMESTAMP, TABLE_NAME, USED_BYTES INT64, USED_SSD_BYTES INT64, USED_HDD_BYTES INT64", func(*filler) {})
 	return out
 })
 

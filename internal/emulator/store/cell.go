@@ -76,10 +76,15 @@ func checkCell(t *catalog.Table, c *catalog.Column, wire []byte) error {
 
 // cellSize is how large a value is to Spanner, which knows no base64.
 func cellSize(t *value.Type, wire []byte) int {
-	if t.Code == value.BytesCode {
-		return len(wire) / 4 * 3
+	size := value.PayloadSize(wire)
+	switch {
+	case t.Code == value.BytesCode:
+		padding := len(wire) - len(bytes.TrimRight(wire, "="))
+		return size/4*3 - padding
+	case t.Code == value.ArrayCode && t.Elem.Code == value.BytesCode:
+		return size / 4 * 3 // within two bytes for each element
 	}
-	return len(wire) - 5
+	return size
 }
 
 func checkLength(t *catalog.Table, c *catalog.Column, typ *value.Type, wire []byte) error {
