@@ -35,7 +35,7 @@ func (p *lookupPlan) settleTable(t *schema.Table) error {
 	return err
 }
 
-// describeKeys names the owner of a key for people.
+// keyOwner names whose key it is.
 func keyOwner(t *schema.Table, index *schema.Index) string {
 	if index != nil {
 		return fmt.Sprintf("index %s of table %s", index.Name, t.Name)
@@ -81,6 +81,9 @@ func settleKey(t *schema.Table, index *schema.Index, key []schema.KeyPart, given
 	}
 	settled := make([]lookup.KeyColumn, len(key))
 	for _, k := range given {
+		if c, err := schema.FindColumn(t, k.Column); err == nil {
+			k.Column = c.Name // as PostgreSQL would fold it, if need be
+		}
 		i := slices.IndexFunc(names, func(name string) bool { return t.Dialect.SameName(name, k.Column) })
 		switch {
 		case i < 0:
