@@ -109,10 +109,21 @@ func newEmulatorCommand(a *app) *cobra.Command {
 }
 
 func (o *emulatorOptions) validate(a *app) (database.Name, error) {
-	if _, _, err := net.SplitHostPort(o.listen); err != nil {
+	_, port, err := net.SplitHostPort(o.listen)
+	if err != nil {
 		return database.Name{}, usagef("--listen %q is not of the form host:port", o.listen)
 	}
-	return o.name.name(a.from)
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return database.Name{}, usagef("--listen %q: port %s is not a number from 0 to 65535", o.listen, port)
+	}
+	name, err := o.name.name(a.from)
+	if err != nil {
+		return name, err
+	}
+	if err := emulator.CheckDatabase(name.String()); err != nil {
+		return name, &usageError{err: fault.Reading(err, "name", "database "+name.Database)}
+	}
+	return name, nil
 }
 
 // runEmulator serves until ctx ends, which is how a server is ended and no failure.

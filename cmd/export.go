@@ -109,6 +109,9 @@ func (o *exportOptions) validate(a *app) (*exportPlan, error) {
 	if p.format, err = o.format.resolve(a, o.output.path); err != nil {
 		return nil, err
 	}
+	if err = checkApplies(a, p.format.Kind); err != nil {
+		return nil, err
+	}
 	if p.program, err = o.format.program(p.format.Kind); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,8 +60,17 @@ func (o *snapshotOptions) validate(a *app) error {
 	default:
 		o.parsed, err = parseBound(o.bound)
 	}
+	if at := o.parsed.GetReadTimestamp(); at != nil && at.AsTime().After(a.now().Add(maxAhead)) {
+		e := usagef("the snapshot %s is in the future: Spanner would wait until then", at.AsTime().Format(time.RFC3339Nano))
+		e.hint = "give an earlier one"
+		return e
+	}
 	return err
 }
+
+// maxAhead is how far a snapshot may be ahead of the local clock, which can be
+// wrong.
+const maxAhead = time.Hour
 
 func atTimestamp(t time.Time) *spannerpb.TransactionOptions_ReadOnly {
 	return &spannerpb.TransactionOptions_ReadOnly{TimestampBound: &spannerpb.TransactionOptions_ReadOnly_ReadTimestamp{ReadTimestamp: timestamppb.New(t)}}
@@ -178,7 +189,7 @@ func (o *formatOptions) addFlags(fs *flagSet) {
 	g.value(&choiceValue[format.Compression]{target: &o.compression, choices: []format.Compression{format.None, format.Gzip, format.Zstd}}, "compression", "`compression`: none, gzip, zstd (default by the output's name, else none)")
 	g.value(&choiceValue[string]{target: &o.values.Int64, choices: []string{"number", "string"}}, "int64", "`form` of an INT64 in JSON: number, string")
 	g.value(&choiceValue[string]{target: &o.values.Numeric, choices: []string{"string", "number"}}, "numeric", "`form` of a NUMERIC in JSON: string, number")
-	g.value(&choiceValue[string]{target: &o.values.JSON, choices: []string{"value", "string"}}, "json", "`form` of a JSON in JSON: value (as it is), string")
+	g.value(&choiceValue[string]{target: &o.values.JSON, choices: []string{"value", "string"}}, "json", "`form` of a JSON in JSON: value (as it is, but {\"$json\":null} for a JSON null, which is not NULL), string")
 	g.flag(&o.csvHeader, "csv-header", "begin CSV with a line of column names")
 	g.text(&o.csv.Delimiter, "csv-delimiter", "`character` between CSV fields; \\t is a tab")
 	g.text(&o.csv.Quote, "csv-quote", "`character` around CSV fields")
@@ -192,8 +203,11 @@ func (o *formatOptions) addFlags(fs *flagSet) {
 }
 
 // resolve fills in what the name of the output tells.
-func (o *formatOptions) resolve(a *app, path string) (format.Options, error) {
-	kind, compression := format.FromName(path)
+func (o *formatOptions) resolve(a *app, name string) (format.Options, error) {
+	if err := o.checkName(a, name); err != nil {
+		return format.Options{}, err
+	}
+	kind, compression := format.FromName(name)
 	if a.given("format") {
 		kind = o.kind
 	}
@@ -212,6 +226,56 @@ func (o *formatOptions) resolve(a *app, path string) (format.Options, error) {
 		return options, &usageError{err: err}
 	}
 	return options, nil
+}
+
+// checkName refuses a name that says the file is of a kind that is not written:
+// NDJSON called .parquet, or bytes as they are called .bz2, mislead their reader.
+func (o *formatOptions) checkName(a *app, name string) error {
+	if strings.HasSuffix(name, "/") {
+		return nil
+	}
+	name = strings.ToLower(name)
+	ext := path.Ext(name)
+	switch ext {
+	case ".bz2", ".xz", ".lz4", ".lzma", ".lzo", ".br", ".sz", ".snappy", ".zip", ".7z", ".tar", ".tgz":
+		if !a.given("compression") {
+			e := usagef("output %s: %s is not written", name, ext)
+			e.hint = "name it .gz or .zst, or give --compression"
+			return e
+		}
+		ext = path.Ext(strings.TrimSuffix(name, ext))
+	case ".gz", ".zst":
+		ext = path.Ext(strings.TrimSuffix(name, ext))
+	}
+	switch ext {
+	case ".parquet", ".orc", ".arrow", ".feather", ".proto", ".pb", ".tsv", ".xls", ".xlsx", ".xml", ".yaml", ".yml", ".sql":
+		if !a.given("format") {
+			e := usagef("output %s: %s is not written", name, ext)
+			e.hint = "name it .ndjson, .csv or .avro, or give --format"
+			return e
+		}
+	}
+	return nil
+}
+
+// checkApplies refuses flags of another format than the one that is written.
+// Environment and config file may set what only other runs need.
+func checkApplies(a *app, kind format.Kind) error {
+	for _, f := range []struct {
+		flags []string
+		kinds []format.Kind
+	}{
+		{[]string{"csv-header", "csv-delimiter", "csv-quote", "csv-null", "csv-crlf"}, []format.Kind{format.CSV}},
+		{[]string{"avro-codec", "avro-timestamp", "avro-date"}, []format.Kind{format.Avro}},
+		{[]string{"int64", "numeric", "json"}, []format.Kind{format.NDJSON, format.CSV}},
+	} {
+		for _, flag := range f.flags {
+			if a.from[flag] == originFlag && !slices.Contains(f.kinds, kind) {
+				return usagef("--%s does not apply to --format %s", flag, kind)
+			}
+		}
+	}
+	return nil
 }
 
 // program compiles --jq, nil if there is none.

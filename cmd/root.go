@@ -85,12 +85,15 @@ func (a *app) prepare(c *cobra.Command) error {
 	return nil
 }
 
-// isAboutCommands reports whether c tells of commands (help, shell completion)
-// and so must work whatever the config file holds.
+// isAboutCommands reports whether c tells of the program (help, version, shell
+// completion) and so must work whatever the config file holds.
 func isAboutCommands(c *cobra.Command) bool {
+	if !c.HasParent() {
+		return true
+	}
 	for ; c.HasParent(); c = c.Parent() {
 		switch c.Name() {
-		case "help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+		case "help", "version", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 			return true
 		}
 	}

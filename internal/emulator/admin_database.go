@@ -35,6 +35,9 @@ func (a databaseAdmin) CreateDatabase(_ context.Context, req *databasepb.CreateD
 	if err != nil {
 		return nil, err
 	}
+	if err := checkID(name.id, databaseID); err != nil {
+		return nil, err
+	}
 	db, err := a.createDatabase(name, req.GetDatabaseDialect(), req.GetExtraStatements())
 	if err != nil {
 		return nil, err

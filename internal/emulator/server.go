@@ -137,6 +137,9 @@ func (s *Server) CreateDatabase(ctx context.Context, name string, dialect databa
 	if err != nil {
 		return err
 	}
+	if err := checkID(parts.id, looseID); err != nil {
+		return err
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}

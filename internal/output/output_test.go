@@ -139,8 +139,8 @@ func TestPlaces(t *testing.T) {
 			want: map[string]string{"orders.csv-00000.out": "id\n3\n"}},
 		{name: "rolling directory", path: "out/", o: output.Options{MaxFileSize: 1}, chunks: someChunks,
 			want: map[string]string{"out/Orders-00000-00000.csv": "id\n1\n2\n", "out/Orders-00000-00001.csv": "id\n4\n", "out/Orders-00002-00000.csv": "id\n3\n"}},
-		{name: "letters that globs know", path: "a[1]*?{x/orders-{partition}.csv", chunks: someChunks[1:2],
-			want: map[string]string{"a[1]*?{x/orders-00002.csv": "id\n3\n"}},
+		{name: "letters that globs know", path: "a[1]*?}x/orders-{partition}.csv", chunks: someChunks[1:2],
+			want: map[string]string{"a[1]*?}x/orders-00002.csv": "id\n3\n"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -523,6 +523,7 @@ func TestRefusals(t *testing.T) {
 		{"size on stdout", output.Options{Tables: two[:1], MaxFileSize: 1}, "no files"},
 		{"negative size", output.Options{Tables: two[:1], MaxFileSize: -1}, "negative"},
 		{"unknown placeholder", output.Options{Path: "x-{date}", Tables: two[:1]}, "unknown placeholder {date}"},
+		{"unclosed placeholder", output.Options{Path: "x-{partition}-{shard.csv", Tables: two[:1]}, "a { is not closed"},
 		{"two tables in one file", output.Options{Path: "x-{partition}", Tables: two}, "several tables need {table}"},
 		{"file as directory", output.Options{Path: dir + "/file.csv", Tables: two}, "a directory is needed"},
 		{"file below a file", output.Options{Path: dir + "/file.csv/x", Tables: two[:1]}, "create "},

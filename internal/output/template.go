@@ -40,7 +40,13 @@ func parseTemplate(path string) (template, error) {
 		t = append(t, part{text: path[end:span[0]]}, part{field, true})
 		end = span[1]
 	}
-	return append(t, part{text: path[end:]}), nil
+	t = append(t, part{text: path[end:]})
+	for _, p := range t {
+		if !p.field && strings.Contains(p.text, "{") {
+			return nil, fmt.Errorf("output %s: a { is not closed; placeholders are {table}, {partition} and {shard}", path)
+		}
+	}
+	return t, nil
 }
 
 func (t template) has(field string) bool { return slices.Contains(t, part{field, true}) }
