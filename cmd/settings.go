@@ -58,14 +58,17 @@ func (a *app) settle(cmd *cobra.Command) error {
 // checkNotEmpty refuses a flag given without a value, as an unset variable of a
 // script gives it: taken for the default, --columns "$COLUMNS" would read all.
 func checkNotEmpty(f *pflag.Flag) error {
-	empty := f.Value.String() == ""
-	if list, ok := f.Value.(pflag.SliceValue); ok {
-		empty = len(list.GetSlice()) == 0
+	var empty bool
+	switch f.Value.Type() { // the other types refuse what they cannot read
+	case "string":
+		empty = f.Value.String() == "" && f.Name != "csv-null" // an empty field is a marker like others
+	case "stringSlice", "stringArray":
+		empty = len(f.Value.(pflag.SliceValue).GetSlice()) == 0
 	}
-	if !empty || f.Name == "csv-null" { // an empty field is a marker like others
-		return nil
+	if empty {
+		return usagef("--%s is empty", f.Name)
 	}
-	return usagef("--%s is empty", f.Name)
+	return nil
 }
 
 // isOwnFlag reports whether a flag speaks of the command line itself and so has

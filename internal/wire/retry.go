@@ -21,10 +21,14 @@ type Retry struct {
 	Initial time.Duration
 	// Max bounds every pause; 32 s by default.
 	Max time.Duration
-	// GiveUpAfter ends the attempts when no resume token came for that long;
-	// 15 minutes by default. Each token starts the time anew.
+	// GiveUpAfter ends the attempts when none of them received anything for
+	// that long; 15 minutes by default.
 	GiveUpAfter time.Duration
 }
+
+// maxAttempts ends the attempts of a stream that is answered each time, but
+// always breaks before the next resume token.
+const maxAttempts = 100
 
 const (
 	defaultInitialPause = 250 * time.Millisecond
@@ -115,9 +119,13 @@ func (p *pacer) progress() {
 	p.attempts, p.since = 0, time.Time{}
 }
 
+// answered notes that the server is there: the time of patience starts anew.
+// The pauses go on growing until there is a token.
+func (p *pacer) answered() { p.since = time.Time{} }
+
 // next returns the pause before the next attempt; false when it is time to give
 // up. The time of patience runs from the first failure, not from the last
-// token: a stream may be idle for long because its reader is slow.
+// message: a stream may be idle for long because its reader is slow.
 func (p *pacer) next(asked time.Duration) (time.Duration, bool) {
 	now := time.Now()
 	if p.since.IsZero() {
@@ -125,5 +133,5 @@ func (p *pacer) next(asked time.Duration) (time.Duration, bool) {
 	}
 	pause := max(p.backoff.Pause(), asked)
 	p.attempts++
-	return pause, now.Add(pause).Sub(p.since) <= p.retry.GiveUpAfter
+	return pause, p.attempts <= maxAttempts && now.Add(pause).Sub(p.since) <= p.retry.GiveUpAfter
 }

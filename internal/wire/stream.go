@@ -220,6 +220,7 @@ func (s *Stream) newMessage() *Message {
 }
 
 func (s *Stream) accept(m *Message) error {
+	s.pacer.answered()
 	if s.firstOfTry {
 		if err := s.checkMetadata(m); err != nil {
 			return err

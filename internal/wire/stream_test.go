@@ -191,6 +191,35 @@ func TestStreamEnds(t *testing.T) {
 	}
 }
 
+// TestStreamIsPatientWithAServerThatAnswers breaks a stream without tokens again
+// and again, longer than a server that is silent would be waited for, but not
+// for ever.
+func TestStreamIsPatientWithAServerThatAnswers(t *testing.T) {
+	for _, tt := range []struct {
+		breaks int
+		want   string
+	}{{50, ""}, {1000, "no progress in"}} {
+		s := newFake(t, 10, 1)
+		s.maxValues = 1
+		s.fault = func(attempt int) (int, error) {
+			if attempt < tt.breaks {
+				return 3, errUnavailable
+			}
+			return 0, nil
+		}
+		retry := wire.Retry{Initial: time.Microsecond, Max: time.Microsecond, GiveUpAfter: 2 * time.Microsecond}
+		got, err := drain(wire.NewStream(t.Context(), s.open, wire.StreamOptions{Retry: retry}))
+		switch {
+		case tt.want == "" && err != nil:
+			t.Errorf("%d breaks: %v", tt.breaks, err)
+		case tt.want == "":
+			checkRows(t, got, s.rows)
+		case err == nil || !strings.Contains(err.Error(), tt.want):
+			t.Errorf("%d breaks: got %v, want an error with %q", tt.breaks, err, tt.want)
+		}
+	}
+}
+
 func TestStreamEndsWithItsContext(t *testing.T) {
 	s := newFake(t, 10, 1)
 	s.maxValues = 1
