@@ -1,0 +1,331 @@
+package cdc_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
+	"cloud.google.com/go/spanner/apiv1/spannerpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"spanbulk/internal/cdc"
+	"spanbulk/internal/database"
+	"spanbulk/internal/emulator"
+	"spanbulk/internal/fault"
+)
+
+var googleDDL = []string{
+	`CREATE TABLE Orders (Id INT64 NOT NULL, Value INT64, Note STRING(MAX)) PRIMARY KEY (Id)`,
+	`CREATE TABLE Lines (Id INT64 NOT NULL, Value INT64, Note STRING(MAX)) PRIMARY KEY (Id)`,
+	`CREATE CHANGE STREAM Changes FOR ALL OPTIONS (value_capture_type = 'NEW_ROW_AND_OLD_VALUES')`,
+	`CREATE CHANGE STREAM Moving FOR ALL OPTIONS (value_capture_type = 'NEW_ROW_AND_OLD_VALUES', partition_mode = 'MUTABLE_KEY_RANGE', retention_period = '36h')`,
+	`CREATE CHANGE STREAM Notes FOR Orders(Note), Lines()`,
+}
+
+var postgresDDL = []string{
+	`CREATE CHANGE STREAM "Changes" FOR ALL WITH (value_capture_type = 'NEW_ROW_AND_OLD_VALUES')`,
+	`CREATE CHANGE STREAM "Moving" FOR ALL WITH (value_capture_type = 'NEW_ROW_AND_OLD_VALUES', partition_mode = 'MUTABLE_KEY_RANGE')`,
+}
+
+// server is an embedded Spanner and a connection to it.
+type server struct {
+	*emulator.Server
+	conn *database.Conn
+}
+
+func startServer(t *testing.T, dialect databasepb.DatabaseDialect, opt emulator.Options) *server {
+	t.Helper()
+	srv, err := emulator.New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.Close)
+	endpoint, err := srv.Start("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := database.Name{Project: "p", Instance: "i", Database: "db"}
+	if dialect == databasepb.DatabaseDialect_POSTGRESQL {
+		if err := srv.CreateDatabase(t.Context(), name.String(), dialect); err != nil {
+			t.Fatal(err)
+		}
+		updateDDL(t, endpoint, name.String(), postgresDDL)
+	} else if err := srv.CreateDatabase(t.Context(), name.String(), dialect, googleDDL...); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := database.Open(t.Context(), database.Options{Name: name, EmulatorEndpoint: endpoint, Channels: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return &server{srv, conn}
+}
+
+// updateDDL applies statements, as PostgreSQL has none in the creation of a
+// database.
+func updateDDL(t *testing.T, endpoint, name string, statements []string) {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:///"+endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	op, err := databasepb.NewDatabaseAdminClient(conn).UpdateDatabaseDdl(t.Context(), &databasepb.UpdateDatabaseDdlRequest{Database: name, Statements: statements})
+	if err == nil && op.GetError() != nil {
+		err = status.FromProto(op.GetError()).Err()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *server) open(t *testing.T, stream string) cdc.Source {
+	t.Helper()
+	source, err := cdc.Open(t.Context(), s.conn, stream, cdc.SourceOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
+
+// commit applies mutations and returns when. Faults that are worth a retry are
+// tried again, so each may have been applied before.
+func (s *server) commit(t *testing.T, mutations ...*spannerpb.Mutation) cdc.Timestamp {
+	t.Helper()
+	resp, err := s.conn.Client().Commit(context.WithoutCancel(t.Context()), &spannerpb.CommitRequest{
+		Session: s.conn.Session(),
+		Transaction: &spannerpb.CommitRequest_SingleUseTransaction{SingleUseTransaction: &spannerpb.TransactionOptions{
+			Mode: &spannerpb.TransactionOptions_ReadWrite_{ReadWrite: &spannerpb.TransactionOptions_ReadWrite{}},
+		}},
+		Mutations: mutations,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cdc.TimestampOf(resp.GetCommitTimestamp().AsTime())
+}
+
+func upsertRow(table string, id, value int) *spannerpb.Mutation {
+	row := &structpb.ListValue{Values: []*structpb.Value{integer(id), integer(value), str(fmt.Sprint("note ", id))}}
+	return &spannerpb.Mutation{Operation: &spannerpb.Mutation_InsertOrUpdate{InsertOrUpdate: &spannerpb.Mutation_Write{
+		Table: table, Columns: []string{"Id", "Value", "Note"}, Values: []*structpb.ListValue{row},
+	}}}
+}
+
+func deleteRow(table string, id int) *spannerpb.Mutation {
+	key := &structpb.ListValue{Values: []*structpb.Value{integer(id)}}
+	return &spannerpb.Mutation{Operation: &spannerpb.Mutation_Delete_{Delete: &spannerpb.Mutation_Delete{
+		Table: table, KeySet: &spannerpb.KeySet{Keys: []*structpb.ListValue{key}},
+	}}}
+}
+
+// event is one changed row, as it was committed or as it came out.
+type event struct {
+	at         cdc.Timestamp
+	table, key string
+	modType    string
+	value      string
+}
+
+func (e event) row() string { return e.table + "/" + e.key }
+
+// workload commits n random transactions and returns what they did to rows, in
+// commit order; rows say which rows there are. Partitions of the stream split,
+// merge and move between.
+func (s *server) workload(t *testing.T, r *rand.Rand, n int, rows map[string]bool, stream string) []event {
+	t.Helper()
+	topology, err := s.ChangeStream(s.conn.Name().String(), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []event
+	for range n {
+		if r.IntN(3) == 0 {
+			_ = topology.Shuffle(r) // what is too narrow to split stays
+		}
+		var mutations []*spannerpb.Mutation
+		var events []event
+		for _, id := range r.Perm(40)[:1+r.IntN(5)] {
+			table := [...]string{"Orders", "Lines"}[r.IntN(2)]
+			e := event{table: table, key: strconv.Itoa(id)}
+			switch {
+			case !rows[e.row()]:
+				e.modType, e.value = "INSERT", strconv.Itoa(r.IntN(1000))
+			case r.IntN(4) == 0:
+				e.modType = "DELETE"
+			default:
+				e.modType, e.value = "UPDATE", strconv.Itoa(r.IntN(1000))
+			}
+			rows[e.row()] = e.modType != "DELETE"
+			events = append(events, e)
+			if e.modType == "DELETE" {
+				mutations = append(mutations, deleteRow(table, id))
+				continue
+			}
+			value, _ := strconv.Atoi(e.value)
+			mutations = append(mutations, upsertRow(table, id, value))
+		}
+		at := s.commit(t, mutations...)
+		for _, e := range events {
+			e.at = at
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// events reads lines of data change records, and drops those that came before.
+func events(t *testing.T, lines []string) []event {
+	t.Helper()
+	seen := map[string]bool{}
+	var all []event
+	for _, text := range lines {
+		var l struct {
+			line
+			Mods []struct {
+				Keys map[string]string `json:"keys"`
+				New  map[string]string `json:"new_values"`
+			} `json:"mods"`
+		}
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Fatalf("line %q: %v", text, err)
+		}
+		if seen[l.id()] {
+			continue
+		}
+		seen[l.id()] = true
+		var at cdc.Timestamp
+		if err := at.UnmarshalText([]byte(l.Commit)); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range l.Mods {
+			all = append(all, event{at: at, table: l.Table, key: m.Keys["Id"], modType: l.ModType, value: m.New["Value"]})
+		}
+	}
+	return all
+}
+
+// checkEvents wants all committed events and no other, those of a row in commit
+// order.
+func checkEvents(t *testing.T, got, want []event) {
+	t.Helper()
+	byRow := func(all []event) map[string][]event {
+		rows := map[string][]event{}
+		for _, e := range all {
+			rows[e.row()] = append(rows[e.row()], e)
+		}
+		return rows
+	}
+	rows := byRow(got)
+	for row, w := range byRow(want) {
+		if fmt.Sprint(rows[row]) != fmt.Sprint(w) {
+			t.Fatalf("changes of %s:\ngot  %v\nwant %v", row, rows[row], w)
+		}
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%d changes, want %d", len(got), len(want))
+	}
+}
+
+// TestServer tails an embedded Spanner whose partitions change at random, which
+// breaks calls off, and is killed and begun again.
+func TestServer(t *testing.T) {
+	r := newRand(t)
+	for round := range rounds(4) {
+		stream := [...]string{"Changes", "Moving"}[round%2]
+		seed := r.Uint64()
+		t.Run(fmt.Sprintf("%s/%d", stream, round), func(t *testing.T) {
+			serverRound(t, rand.New(rand.NewPCG(seed, 0)), stream)
+		})
+	}
+}
+
+func serverRound(t *testing.T, r *rand.Rand, stream string) {
+	srv := startServer(t, databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, emulator.Options{ChangeStreams: emulator.ChangeStreams{Partitions: 1 + r.IntN(4)}})
+	source := srv.open(t, stream)
+	begin, err := source.Now(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.IntN(2) == 0 {
+		srv.Faults().Set(emulator.Rule{Method: "ExecuteStreamingSql", From: 2, Every: 3, Fault: emulator.Fault{Code: 14, Message: "try again"}})
+	}
+	opt := cdc.Options{Start: cdc.At(begin), Metadata: []string{"all", "partition-token"}, MaxQueries: 64, Retry: cdc.Backoff{Initial: time.Millisecond, Max: 10 * time.Millisecond}}
+	if r.IntN(2) == 0 {
+		opt.Order = cdc.ByCommit
+	}
+	out, state := &collector{}, &memoryState{}
+	opt.SaveEvery = 5 * time.Millisecond
+	var want []event
+	rows := map[string]bool{}
+	for range 3 { // each time the tail is killed
+		ctx, kill := context.WithCancel(t.Context())
+		opt.State = state.state
+		opt.Save = func(s *cdc.SavedState) error {
+			if ctx.Err() == nil {
+				return state.write(s)
+			}
+			return nil
+		}
+		done := make(chan error, 1)
+		go func() { done <- newTail(t, source, opt).Run(ctx, out) }()
+		want = append(want, srv.workload(t, r, 60, rows, stream)...)
+		kill()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	end, err := source.Now(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.State, opt.End, opt.Save = state.state, end, nil
+	if err := newTail(t, source, opt).Run(t.Context(), out); err != nil {
+		t.Fatal(err)
+	}
+	checkEvents(t, events(t, out.lines()), want)
+}
+
+func TestServerFacts(t *testing.T) {
+	srv := startServer(t, databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, emulator.Options{})
+	s := srv.open(t, "notes").Stream() // in whatever case
+	if s.Name != "Notes" || s.All || fmt.Sprint(s.Watched) != "[{Lines false []} {Orders false [Note]}]" || s.CaptureType() != "OLD_AND_NEW_VALUES" || s.Mutable() {
+		t.Errorf("got %+v", s)
+	}
+	s = srv.open(t, "Moving").Stream()
+	if d, explicit, err := s.Retention(time.Hour); d != 36*time.Hour || !explicit || err != nil || !s.Mutable() || !s.All {
+		t.Errorf("got %+v, retention %v %v %v", s, d, explicit, err)
+	}
+	_, err := cdc.Open(t.Context(), srv.conn, "Chagnes", cdc.SourceOptions{})
+	if err == nil || err.Error() != "find change stream Chagnes: the database has no such change stream" || fault.Hint(err) != "did you mean Changes?" {
+		t.Errorf("got %v, hint %q", err, fault.Hint(err))
+	}
+}
+
+// TestServerPostgreSQL reads streams of a PostgreSQL database, where there is
+// nothing but partitions and heartbeats: the embedded server has no tables in
+// that dialect. What records look like there is tested without it.
+func TestServerPostgreSQL(t *testing.T) {
+	srv := startServer(t, databasepb.DatabaseDialect_POSTGRESQL, emulator.Options{})
+	for _, stream := range []string{"Changes", "Moving"} {
+		source := srv.open(t, stream)
+		now, err := source.Now(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt := cdc.Options{Start: cdc.At(now), End: now.Add(100 * time.Millisecond), Heartbeats: true, PartitionEvents: true, Progress: new(cdc.Progress)}
+		lines := runTail(t, source, opt)
+		if opt.Progress.PartitionsDiscovered.Load() < 2 || len(lines) < 3 {
+			t.Errorf("%s: %d partitions, lines %q", stream, opt.Progress.PartitionsDiscovered.Load(), lines)
+		}
+	}
+}
