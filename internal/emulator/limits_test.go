@@ -1,8 +1,6 @@
 package emulator_test
 
 import (
-	"encoding/base64"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,19 +10,6 @@ import (
 
 	"spanbulk/internal/emulator"
 )
-
-func TestSizeLimits(t *testing.T) {
-	schema := []string{`CREATE TABLE t (K INT64 NOT NULL, S STRING(MAX), B BYTES(MAX), A ARRAY<STRING(MAX)>) PRIMARY KEY (K)`}
-	bytes := func(n int) string { return base64.StdEncoding.EncodeToString(make([]byte, n)) }
-	const mib = 1 << 20
-	runCommits(t, []commitCase{
-		{id: "text", schema: schema, commit: ms(insert("t", "K,S", row(1, strings.Repeat("x", 2_621_440))))},
-		{id: "text too long", schema: schema, commit: ms(insert("t", "K,S", row(1, strings.Repeat("x", 2_621_441)))), code: codes.FailedPrecondition, text: "limit: 2621440"},
-		{id: "bytes", schema: schema, commit: ms(insert("t", "K,B", row(1, bytes(10*mib))))},
-		{id: "bytes too long", schema: schema, commit: ms(insert("t", "K,B", row(1, bytes(10*mib+1)))), code: codes.InvalidArgument, text: "maximum size for a single column value is: 10485760 bytes."},
-		{id: "array too large", schema: schema, commit: ms(insert("t", "K,A", row(1, []any{strings.Repeat("x", 2_600_000), strings.Repeat("x", 2_600_000), strings.Repeat("x", 2_600_000), strings.Repeat("x", 2_600_000), "x", strings.Repeat("x", 100_000)}))), code: codes.InvalidArgument},
-	})
-}
 
 func TestNamedSchemas(t *testing.T) {
 	f := start(t, emulator.Options{}, "CREATE SCHEMA sales", `CREATE TABLE sales.Orders (K INT64 NOT NULL, V INT64) PRIMARY KEY (K)`,
