@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -147,7 +148,10 @@ func (a *app) runEmulator(ctx context.Context, o *emulatorOptions, name database
 	if o.data != "" {
 		loaded, err := emulator.Load(ctx, server, name.String(), o.data)
 		if err != nil {
-			return fault.Reading(err, "load", o.data)
+			return loadFault(err, o.data)
+		}
+		if len(loaded) == 0 {
+			a.log.Warn("nothing was loaded: the directory has no file of a table", "data", o.data)
 		}
 		for _, l := range loaded {
 			a.log.Info("loaded", "table", l.Table, "rows", l.Rows)
@@ -171,6 +175,18 @@ func (a *app) runEmulator(ctx context.Context, o *emulatorOptions, name database
 	return context.Cause(ctx)
 }
 
+// loadFault names what failed to load, and keeps apart what the database says of
+// it, which can hold keys.
+func loadFault(err error, data string) error {
+	if commit, ok := errors.AsType[*emulator.CommitError](err); ok {
+		return fault.Writing(commit.Err, "load", commit.File+": "+commit.Range())
+	}
+	if strings.HasPrefix(err.Error(), "load ") {
+		return err // it names the file
+	}
+	return fault.Reading(err, "load", data)
+}
+
 // readDDL reads the statements of a file; none if path is empty.
 func readDDL(path string) ([]string, error) {
 	if path == "" {
@@ -180,6 +196,7 @@ func readDDL(path string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read DDL file %s: %w", path, configReason(err))
 	}
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // as editors on Windows write it
 	raw, err := memefish.SplitRawStatements(path, string(text))
 	if err != nil {
 		return nil, fmt.Errorf("read DDL file: %w", err)

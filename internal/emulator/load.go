@@ -36,6 +36,9 @@ func Load(ctx context.Context, srv *Server, database, dir string) ([]Loaded, err
 		return nil, err
 	}
 	schema := db.store.Schema()
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("load %s: it is not a directory", dir)
+	}
 	files, err := tableFiles(schema, dir)
 	if err != nil {
 		return nil, err
@@ -46,6 +49,9 @@ func Load(ctx context.Context, srv *Server, database, dir string) ([]Loaded, err
 			n, err := loadFile(ctx, db, t, file.path)
 			if err == nil && file.rows >= 0 && n != file.rows {
 				err = fmt.Errorf("it has %d rows, and the manifest says %d", n, file.rows)
+			}
+			if _, ok := errors.AsType[*CommitError](err); ok {
+				return out, err // it names the file
 			}
 			if err != nil {
 				return out, fmt.Errorf("load %s: %w", file.path, err)
@@ -106,11 +112,36 @@ func tableFor(schema *catalog.Schema, stem string) *catalog.Table {
 	return nil
 }
 
+// CommitError is a commit of rows from a file that the database refused.
+type CommitError struct {
+	File        string
+	First, Last int64 // the records of the commit, the file's first being 1
+	Err         error // with the service's status, which may quote keys and values
+}
+
+func (e *CommitError) Error() string {
+	return fmt.Sprintf("load %s: %s: %v", e.File, e.Range(), e.Err)
+}
+
+// Range names the records without their values.
+func (e *CommitError) Range() string {
+	if e.First == e.Last {
+		return fmt.Sprintf("record %d", e.First)
+	}
+	return fmt.Sprintf("records %d to %d", e.First, e.Last)
+}
+
+func (e *CommitError) Unwrap() error { return e.Err }
+
 // loaders is how many commits of a file run at once: the store takes one at a
 // time, but prepares the next ones meanwhile.
 const loaders = 2
 
 func loadFile(ctx context.Context, db *database, t *catalog.Table, path string) (int64, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		// Opening a pipe that nobody writes to would wait for ever.
+		return 0, errors.New("it is not a regular file")
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
@@ -125,11 +156,12 @@ func loadFile(ctx context.Context, db *database, t *catalog.Table, path string) 
 	b := newLoadBatch(t)
 	rows := int64(0)
 	flush := func() {
-		mutations, n := b.take(), b.rows
+		first, last := b.rows-int64(b.inBatch)+1, b.rows
+		mutations := b.take()
 		g.Go(func() error {
 			_, err := db.store.Commit(mutations, nil)
 			if err != nil {
-				return fmt.Errorf("rows up to %d: %w", n, err)
+				return &CommitError{File: path, First: first, Last: last, Err: err}
 			}
 			return ctx.Err()
 		})

@@ -75,6 +75,8 @@ func TestLoad(t *testing.T) {
 
 func TestLoadErrorsNameFileAndLine(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
+		"half character":  {"Users.ndjson", "{\"ID\":1,\"Name\":\"a\"}\n{\"ID\":2,\"Name\":\"\\ud800\"}\n", "line 2"},
+		"commit":          {"Users.csv", "ID,Name\n1,a\n1,b\n", "Users.csv: records 1 to 2"},
 		"unknown table":   {"Nope.csv", "K\n1\n", "no table Nope"},
 		"unknown column":  {"Users.csv", "ID,Nope\n1,2\n", "line 1"},
 		"fields":          {"Users.csv", "ID,Name\n1,a\n2\n", "line 3"},

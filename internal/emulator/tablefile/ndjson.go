@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"spanbulk/internal/emulator/catalog"
 )
@@ -194,5 +197,39 @@ func unquote(raw []byte) ([]byte, error) {
 	if err := json.Unmarshal(raw, &out); err != nil {
 		return nil, errorString("malformed JSON string")
 	}
+	if hasLoneSurrogate(inner) {
+		return nil, errorString("half of a surrogate pair, which is no character")
+	}
 	return []byte(out), nil
+}
+
+// hasLoneSurrogate reports whether an escape in the valid text of a JSON string
+// stands for half a character; encoding/json replaces it without a word.
+func hasLoneSurrogate(text []byte) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		i++
+		if text[i] != 'u' {
+			continue
+		}
+		r := hexRune(text[i+1:])
+		i += 4
+		if !utf16.IsSurrogate(r) {
+			continue
+		}
+		rest := text[i+1:]
+		if len(rest) < 6 || rest[0] != '\\' || rest[1] != 'u' || utf16.DecodeRune(r, hexRune(rest[2:])) == utf8.RuneError {
+			return true
+		}
+		i += 6
+	}
+	return false
+}
+
+// hexRune is the value of the four hexadecimal digits that text begins with.
+func hexRune(text []byte) rune {
+	n, _ := strconv.ParseUint(string(text[:4]), 16, 16) // checked by encoding/json
+	return rune(n)
 }
