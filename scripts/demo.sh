@@ -5,6 +5,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# What is set for other runs is not for this one.
+unset "${!SPANBULK_@}"
+
 work=$(mktemp -d)
 server=
 stop() {
@@ -18,7 +21,7 @@ step() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 [ -t 1 ] || step() { printf '\n%s\n' "$*"; }
 
 step "Building spanbulk"
-go build -o "$work/spanbulk" .
+CGO_ENABLED=0 go build -o "$work/spanbulk" .
 PATH="$work:$PATH"
 
 step "Starting the embedded Spanner with testdata/demo"
