@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 
 	"google.golang.org/grpc/codes"
@@ -112,7 +113,7 @@ func (a *app) printError(err error) {
 		return
 	}
 	if hint != "" {
-		text += "; " + hint
+		text = strings.TrimSuffix(text, ".") + "; " + hint // Spanner's sentences end
 	}
 	fmt.Fprintf(a.console, "spanbulk: %s\n", text)
 }

@@ -60,6 +60,7 @@ func TestReport(t *testing.T) {
 		"done":                    {code: 0},
 		"failed":                  {err: errors.New("disk full"), code: 1, stderr: "spanbulk: disk full\n"},
 		"usage":                   {err: &usageError{err: errors.New("no table"), hint: "give one"}, code: 2, stderr: "spanbulk: no table; give one\n"},
+		"sentence with a hint":    {err: &fault.Error{Code: codes.NotFound, Op: "plan", Object: "query", Reason: "It is not.", Hint: "look"}, code: 1, stderr: "spanbulk: plan query: It is not; look\n"},
 		"refused":                 {err: fmt.Errorf("import: %w", &refusedError{3}), code: 3, stderr: "spanbulk: import: 3 records were refused\n"},
 		"interrupted":             {err: errors.New("context canceled"), cause: interrupted, code: 130},
 		"terminated":              {err: errors.New("context canceled"), cause: &signalError{syscall.SIGTERM}, code: 143},
