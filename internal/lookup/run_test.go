@@ -240,7 +240,8 @@ func TestBoundedWindow(t *testing.T) {
 	if err := <-ended; !errors.Is(err, cause) {
 		t.Errorf("got %v", err)
 	}
-	if lines := c.lines(); len(lines) > 0 {
+	// Of the two batches read at once either may be the one that is held.
+	if lines := c.lines(); len(lines) > 1 {
 		t.Errorf("%d lines came out before their turn", len(lines))
 	}
 }
@@ -333,17 +334,18 @@ func TestOutputFails(t *testing.T) {
 // Large rows make batches of fewer keys.
 func TestLargeRows(t *testing.T) {
 	f := start(t, emulator.Options{}, ddl)
-	for i := range 40 {
-		f.write("Items", []string{"Id", "Name"}, []*structpb.Value{text(strconv.Itoa(i)), text(strings.Repeat("x", 1<<20))})
+	for i := range 6 {
+		f.write("Items", []string{"Id", "Name"}, []*structpb.Value{text(strconv.Itoa(i)), text(strings.Repeat("x", 2_500_000))})
 	}
 	o := itemOptions()
-	o.Parallelism, o.BatchKeys = 1, 10
-	lines, err := f.run(f.open(o), itemRecords(upTo(40)...))
-	if err != nil || len(lines) != 40 || len(lines[39]) < 1<<20 {
+	o.Parallelism, o.BatchKeys = 1, 2
+	lines, err := f.run(f.open(o), itemRecords(upTo(6)...))
+	if err != nil || len(lines) != 6 || len(lines[5]) < 2_500_000 {
 		t.Fatalf("%d lines, %v", len(lines), err)
 	}
-	if n := o.Progress.Batches.Load(); n < 8 {
-		t.Errorf("%d batches for 40 MiB of rows", n)
+	// The second batch is gathered before the first has told how large rows are.
+	if n := o.Progress.Batches.Load(); n < 4 {
+		t.Errorf("%d batches for 15 MB of rows", n)
 	}
 }
 
