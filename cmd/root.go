@@ -44,6 +44,7 @@ func newRootCommand(a *app) *cobra.Command {
 	root.AddCommand(
 		newExportCommand(a),
 		newImportCommand(a),
+		newTailCommand(a),
 		newLookupCommand(a),
 		newEmulatorCommand(a),
 		newVersionCommand(a),

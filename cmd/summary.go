@@ -122,6 +122,8 @@ type summary struct {
 	Import *importSummary `json:"import,omitempty"`
 	// Lookup has what only a lookup has.
 	Lookup *lookupSummary `json:"lookup,omitempty"`
+	// Tail has what only a tail has.
+	Tail *tailSummary `json:"tail,omitempty"`
 }
 
 type exportSummary struct {
@@ -200,6 +202,9 @@ func (a *app) tell(s *summary) {
 	}
 	if s.Lookup != nil {
 		line += s.Lookup.text()
+	}
+	if s.Tail != nil {
+		line += s.Tail.text()
 	}
 	fmt.Fprintf(a.console, "spanbulk: %s\n", line)
 }

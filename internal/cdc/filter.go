@@ -184,3 +184,12 @@ func (f *filter) dropMembers(t *tableFilter, table, object []byte) (kept, remove
 	f.out = append(f.out, '}')
 	return kept, removed, err
 }
+
+// KeepsColumn reports whether a column outside the key appears in the output.
+func (o *Filters) KeepsColumn(table, column string) (bool, error) {
+	f, err := newFilter(o, new(Progress))
+	if err != nil {
+		return false, err
+	}
+	return f.columns.keeps(table + "." + column), nil
+}

@@ -303,3 +303,13 @@ func truth(r []*structpb.Value, i int) bool {
 		return false
 	}
 }
+
+// Watches reports whether changes of a column outside the key are in the stream.
+func (s *Stream) Watches(table, column string) bool {
+	if s.All {
+		return true
+	}
+	return slices.ContainsFunc(s.Watched, func(w Watched) bool {
+		return s.Dialect.SameName(w.Table, table) && (w.AllColumns || slices.Contains(w.Columns, column))
+	})
+}
