@@ -64,10 +64,19 @@ func (e exported) recordText(t *testing.T, fields []*spannerpb.StructType_Field,
 	return strings.Join(values, "\x00")
 }
 
+// limit is one of Spanner's limits or, under the race detector, which takes ten
+// times as long, a tenth of it; the long run has it whole.
+func limit(n int) int {
+	if hasRaceDetector && rounds(1) == 1 {
+		return n / 10
+	}
+	return n
+}
+
 // TestManyPartitions reads as many partitions as Spanner makes by default at
 // most, a third more of them empty.
 func TestManyPartitions(t *testing.T) {
-	const partitions = 10_000
+	partitions := limit(10_000)
 	s := startSpanner(t, emulator.Options{Partitions: partitions, Messages: emulator.Messages{TargetBytes: 100, MaxBytes: 100}}, thingsDDL)
 	rows := make([][]*structpb.Value, partitions+10)
 	for i := range rows {
@@ -111,17 +120,17 @@ func TestManyColumns(t *testing.T) {
 // larger than a chunk may be.
 func TestLargeCells(t *testing.T) {
 	s := startSpanner(t, emulator.Options{}, "CREATE TABLE `Table` (Id INT64, Text STRING(MAX), Raw BYTES(MAX)) PRIMARY KEY (Id)")
-	const size = 10<<20 - 16 // with what its encoding adds
+	size := limit(10<<20 - 16) // its encoding adds some bytes
 	long, raw := strings.Repeat("🌍", size/4), base64.StdEncoding.EncodeToString(make([]byte, size))
 	null := structpb.NewNullValue()
 	s.insert(t, "Table", []string{"Id", "Text", "Raw"}, [][]*structpb.Value{
 		{text("1"), text("short"), null}, {text("2"), text(long), null}, {text("3"), null, text(raw)}, {text("4"), text("short"), null},
 	})
 	for _, e := range everyForm() {
-		if e.compression == "gzip" {
-			continue // nothing that zstd does not show
+		if e.compression != "none" {
+			continue // chunks are compressed whole, whatever their size
 		}
-		out := s.mustExport(t, append(e.args(), "--table", "Table", "--max-bytes-per-fetch", "1MiB")...)
+		out := s.mustExport(t, append(e.args(), "--table", "Table", "--max-bytes-per-fetch", "64KiB")...)
 		fields := []*spannerpb.StructType_Field{field("Id", spannerpb.TypeCode_INT64), field("Text", spannerpb.TypeCode_STRING), field("Raw", spannerpb.TypeCode_BYTES)}
 		found := 0
 		for _, record := range e.records(t, fields, out) {
