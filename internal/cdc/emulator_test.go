@@ -241,7 +241,7 @@ func checkEvents(t *testing.T, got, want []event) {
 // breaks calls off, and is killed and begun again.
 func TestServer(t *testing.T) {
 	r := newRand(t)
-	for round := range rounds(4) {
+	for round := range rounds(2) {
 		stream := [...]string{"Changes", "Moving"}[round%2]
 		seed := r.Uint64()
 		t.Run(fmt.Sprintf("%s/%d", stream, round), func(t *testing.T) {

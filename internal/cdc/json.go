@@ -62,16 +62,6 @@ func (j *jsonText) end() error {
 	return nil
 }
 
-// value passes over one value and returns its text.
-func (j *jsonText) value() ([]byte, error) {
-	j.space()
-	start := j.pos
-	if err := j.skip(0); err != nil {
-		return nil, err
-	}
-	return j.text[start:j.pos:j.pos], nil
-}
-
 func (j *jsonText) skip(depth int) error {
 	switch c := j.peek(); {
 	case depth > maxJSONDepth:

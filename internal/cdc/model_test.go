@@ -115,7 +115,7 @@ func breaks(r *rand.Rand, chance float64) func(cdc.Query) (int, error) {
 // happens, the output is the history.
 func TestModel(t *testing.T) {
 	r := newRand(t)
-	for round := range rounds(30) {
+	for round := range rounds(12) {
 		f := form(round % 3)
 		seed := r.Uint64()
 		t.Run(fmt.Sprintf("%v/%d", f, round), func(t *testing.T) {

@@ -319,12 +319,6 @@ func (w *world) Query(ctx context.Context, q cdc.Query) (wire.Receiver, error) {
 	return s, nil
 }
 
-func (w *world) queryCount() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.queries)
-}
-
 // answer returns the records of a query, and whether the partition ends in it.
 func (w *world) answer(q cdc.Query) (records []*record, ended bool, err error) {
 	if q.Start < w.begin {
