@@ -238,7 +238,9 @@ const keepArena = 1 << 20
 // compressed). The error is that of each, or a *LayoutError.
 func (d *Decoder) Decode(t *Target, c *Chunk, each func(*Record) error) error {
 	if c.Refused != nil {
-		d.record = Record{Raw: c.Data, Line: c.Line, Err: c.Refused}
+		// Without Raw: a part of a record must not pass for the record, as it
+		// would in a dead letter.
+		d.record = Record{Line: c.Line, Err: c.Refused}
 		return each(&d.record)
 	}
 	hand := each
