@@ -156,12 +156,7 @@ func appendJSONFloat(dst []byte, kind wire.Kind, p []byte, bits int) ([]byte, er
 	if err != nil {
 		return dst, err
 	}
-	if name, named := floatName(f); named {
-		dst = append(dst, '"')
-		dst = append(dst, name...)
-		return append(dst, '"'), nil
-	}
-	return appendFloat(dst, f, bits), nil
+	return appendFloatOrName(dst, f, bits), nil
 }
 
 // appendJSONValue writes a JSON column's value as itself, its text untouched:
@@ -191,13 +186,15 @@ func AppendJSONString(dst, s []byte) ([]byte, error) { return appendJSONString(d
 
 // AppendJSONFloat appends f as the shortest JSON number that reads back as f,
 // or as a string if it is not finite.
-func AppendJSONFloat(dst []byte, f float64) []byte {
+func AppendJSONFloat(dst []byte, f float64) []byte { return appendFloatOrName(dst, f, 64) }
+
+func appendFloatOrName(dst []byte, f float64, bits int) []byte {
 	if name, named := floatName(f); named {
 		dst = append(dst, '"')
 		dst = append(dst, name...)
 		return append(dst, '"')
 	}
-	return appendFloat(dst, f, 64)
+	return appendFloat(dst, f, bits)
 }
 
 // appendOneLine appends JSON text that must not break a line of NDJSON. A raw

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	gax "github.com/googleapis/gax-go/v2"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -68,15 +67,11 @@ func retryable(err error) (pause time.Duration, ok bool) {
 	}
 	switch s.Code() {
 	case codes.Aborted, codes.DeadlineExceeded, codes.Unavailable:
+		pause, _ = wire.RetryDelay(s)
+		return pause, true
 	default:
 		return 0, false
 	}
-	for _, detail := range s.Details() {
-		if info, isRetry := detail.(*errdetails.RetryInfo); isRetry {
-			return info.GetRetryDelay().AsDuration(), true
-		}
-	}
-	return 0, true
 }
 
 // attempt makes one read and hands its rows to each, which must not keep them.

@@ -75,7 +75,7 @@ func Transient(err error) (pause time.Duration, ok bool) {
 	if !isStatus {
 		return 0, false
 	}
-	pause, asked := retryDelay(s)
+	pause, asked := RetryDelay(s)
 	switch s.Code() {
 	case codes.Unavailable:
 		return pause, true
@@ -91,7 +91,9 @@ func Transient(err error) (pause time.Duration, ok bool) {
 	return 0, false
 }
 
-func retryDelay(s *status.Status) (time.Duration, bool) {
+// RetryDelay is the pause that a status asks for in its google.rpc.RetryInfo;
+// asked is false where it has none.
+func RetryDelay(s *status.Status) (pause time.Duration, asked bool) {
 	for _, detail := range s.Details() {
 		if info, ok := detail.(*errdetails.RetryInfo); ok {
 			return info.GetRetryDelay().AsDuration(), true

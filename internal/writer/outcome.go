@@ -97,14 +97,10 @@ func statusOf(err error) *status.Status {
 	return status.Convert(err)
 }
 
-// retryDelay is the pause a status asks for in its RetryInfo; 0 if it does not.
+// retryDelay is the pause a status asks for; 0 if it does not.
 func retryDelay(s *status.Status) time.Duration {
-	for _, d := range s.Details() {
-		if info, ok := d.(*errdetails.RetryInfo); ok {
-			return info.GetRetryDelay().AsDuration()
-		}
-	}
-	return 0
+	pause, _ := wire.RetryDelay(s)
+	return pause
 }
 
 // backoff draws the pause after so many attempts: at random between the initial
