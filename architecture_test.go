@@ -27,6 +27,10 @@ var layers = map[string][]string{
 	"fault":     {},
 	"emulator":  {"emulator"},
 	"scripts":   {"*"},
+
+	// For tests only.
+	"spannertest": {"emulator", "database"},
+	"randtest":    {},
 }
 
 func TestArrowsGoOneWay(t *testing.T) {

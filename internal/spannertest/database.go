@@ -1,0 +1,81 @@
+package spannertest
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
+
+	"spanbulk/internal/database"
+	"spanbulk/internal/emulator"
+)
+
+// Options say what a test's database is like.
+type Options struct {
+	// Emulator are the embedded server's options. A live server has its own.
+	Emulator emulator.Options
+	// Dialect is GoogleSQL where it is not said.
+	Dialect databasepb.DatabaseDialect
+	// DDL makes the schema.
+	DDL []string
+}
+
+// Database is one test's database.
+type Database struct {
+	// Name is the database's full name.
+	Name database.Name
+	// Endpoint is the emulator's host:port; empty is the service.
+	Endpoint string
+
+	embedded *emulator.Server // nil where the server is another
+}
+
+// Live reports whether the databases are on a server that runs elsewhere.
+func Live() bool { return os.Getenv("SPANBULK_TEST_LIVE") != "" }
+
+// New makes a database that lasts as long as the test.
+func New(t testing.TB, o Options) *Database {
+	t.Helper()
+	if o.Dialect == databasepb.DatabaseDialect_DATABASE_DIALECT_UNSPECIFIED {
+		o.Dialect = databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL
+	}
+	if Live() {
+		return newLive(t, o)
+	}
+	server, err := emulator.New(o.Emulator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	name := database.Name{Project: "p", Instance: "i", Database: "db"}
+	if err := server.CreateDatabase(context.WithoutCancel(t.Context()), name.String(), o.Dialect, o.DDL...); err != nil {
+		t.Fatalf("%v in %q", err, o.DDL)
+	}
+	endpoint, err := server.Start("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Database{Name: name, Endpoint: endpoint, embedded: server}
+}
+
+// Embedded returns the embedded server, for what no other can do: why says what
+// that is. Where the server is another, it skips the test with that reason.
+func (d *Database) Embedded(t testing.TB, why string) *emulator.Server {
+	t.Helper()
+	if d.embedded == nil {
+		t.Skip("needs the embedded server: " + why)
+	}
+	return d.embedded
+}
+
+// Open opens a connection that lasts as long as the test.
+func (d *Database) Open(t testing.TB, channels int) *database.Conn {
+	t.Helper()
+	conn, err := database.Open(t.Context(), database.Options{Name: d.Name, EmulatorEndpoint: d.Endpoint, Channels: channels})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
