@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,7 +107,7 @@ func (o *recordOptions) addFlags(fs *flagSet) {
 }
 
 func (o *recordOptions) renames() (map[string]string, error) {
-	renames := map[string]string{}
+	renames, targets := map[string]string{}, map[string]string{}
 	for _, r := range o.rename {
 		from, to, ok := strings.Cut(r, "=")
 		if from, to = strings.TrimSpace(from), strings.TrimSpace(to); !ok || from == "" || to == "" {
@@ -115,7 +116,10 @@ func (o *recordOptions) renames() (map[string]string, error) {
 		if _, twice := renames[from]; twice {
 			return nil, usagef("--rename names the field %s twice", from)
 		}
-		renames[from] = to
+		if other, twice := targets[to]; twice {
+			return nil, usagef("--rename makes the column %s of two fields, %s and %s", to, other, from)
+		}
+		renames[from], targets[to] = to, from
 	}
 	return renames, nil
 }
@@ -183,10 +187,28 @@ func (o *importOptions) decodeOptions(a *app) (format.DecodeOptions, error) {
 	if d.Rename, err = o.record.renames(); err != nil {
 		return d, err
 	}
+	for _, list := range []struct {
+		flag  string
+		names []string
+	}{{"columns", d.Columns}, {"commit-timestamp-columns", d.CommitTimestamps}} {
+		if name, twice := repeated(list.names); twice {
+			return d, usagef("--%s names %s twice", list.flag, name)
+		}
+	}
 	if err := d.CSV.Validate(); err != nil {
 		return d, &usageError{err: err}
 	}
 	return d, nil
+}
+
+// repeated finds a name that is in the list again.
+func repeated(names []string) (string, bool) {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return name, true
+		}
+	}
+	return "", false
 }
 
 // batchOptions say how records are sent.
@@ -236,7 +258,7 @@ type writeRequestOptions struct {
 func (o *writeRequestOptions) addFlags(fs *flagSet) {
 	g := group{fs, groupWrite}
 	g.value(&choiceValue[priority]{target: &o.priority, choices: []priority{"LOW", "MEDIUM", "HIGH"}, upper: true}, "rpc-priority", "`priority` of the requests: LOW, MEDIUM, HIGH (default unset, which the service takes for HIGH)")
-	g.text(&o.transactionTag, "transaction-tag", "`tag` that Spanner's statistics show the writes under")
+	g.value(&tagValue{&o.transactionTag}, "transaction-tag", "`tag` that Spanner's statistics show the writes under")
 	g.flag(&o.exclude, "exclude-from-change-streams", "keep the writes out of change streams that allow it")
 }
 
@@ -275,6 +297,9 @@ func (o *failureOptions) resolve(a *app) error {
 	}
 	if o.maxRefused != "" && o.onFailure == "fail" {
 		return usagef("--max-refused needs --on-failure drop or dead-letter: with fail the first refused record ends the import")
+	}
+	if o.deadLetter == "-" {
+		return usagef("--dead-letter - is no file: name one, which --retry-dead-letter can take")
 	}
 	if o.deadLetter != "" && o.deadLetter == o.retry {
 		return usagef("--dead-letter and --retry-dead-letter name the same file")

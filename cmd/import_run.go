@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -14,7 +13,6 @@ import (
 	"spanbulk/internal/fault"
 	"spanbulk/internal/format"
 	"spanbulk/internal/input"
-	"spanbulk/internal/schema"
 	"spanbulk/internal/transform"
 	"spanbulk/internal/writer"
 )
@@ -24,7 +22,6 @@ type importer struct {
 	app     *app
 	plan    *importPlan
 	conn    *database.Conn
-	catalog *schema.Catalog
 	tables  *importTables
 	options writer.Options
 	writer  *writer.Writer
@@ -37,6 +34,9 @@ func (a *app) imports(ctx context.Context, p *importPlan) (err error) {
 	p.options.tellChoices(a)
 	x := &importer{app: a, plan: p, decode: p.decode}
 	if err := x.findInputs(); err != nil {
+		return err
+	}
+	if err := x.checkTablesTold(); err != nil {
 		return err
 	}
 	if x.conn, err = a.connect(ctx, p.database); err != nil {
@@ -60,6 +60,7 @@ func (a *app) imports(ctx context.Context, p *importPlan) (err error) {
 			return err
 		}
 	}
+	x.tellUnused()
 	return nil
 }
 
@@ -95,27 +96,6 @@ func (x *importer) findInputs() error {
 	files, err := input.Find(x.plan.args)
 	x.files = files
 	return err
-}
-
-// refuser makes what handles refused records, and what closes it.
-func (x *importer) refuser() (writer.Refuser, func() error, error) {
-	none := func() error { return nil }
-	switch o := x.plan.options.failure; o.onFailure {
-	case "drop":
-		return writer.Drop(x.app.log, x.app.showValues()), none, nil
-	case "dead-letter":
-		f, err := os.OpenFile(o.deadLetter, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // it holds values of records
-		if errors.Is(err, os.ErrExist) {
-			return nil, none, fault.New(codes.AlreadyExists, "write", o.deadLetter, "the file exists, and refused records may be in it").
-				WithHint("give another --dead-letter, or remove it")
-		}
-		if err != nil {
-			return nil, none, fault.New(codes.Unknown, "write", o.deadLetter, configReason(err).Error())
-		}
-		return writer.DeadLetters(f, f.Sync), f.Close, nil
-	default:
-		return writer.Fail(), none, nil
-	}
 }
 
 // run makes one stage: it reads, decodes and writes at once. When reading ends, for whatever reason,

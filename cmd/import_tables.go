@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,15 +18,24 @@ import (
 	"spanbulk/internal/writer"
 )
 
+// schemaAge is how old what is known of the schema may be when a table comes up
+// that has not been used before. A table may be newer than the import, and a
+// timestamp that was current when it began can be too old to be read at.
+const schemaAge = time.Second
+
 // importTables are the tables that records go to. It is safe for concurrent use.
 type importTables struct {
-	catalog  *schema.Catalog
+	open     func(context.Context) (*schema.Catalog, error) // the schema as it is now
+	now      func() time.Time
+	decode   *format.DecodeOptions
 	jsonText bool
 	// related says that records of several tables come, so that rows must wait
 	// for those of the tables they are interleaved in.
 	related bool
 
 	mu      sync.Mutex
+	catalog *schema.Catalog
+	opened  time.Time // when catalog was
 	tables  map[schema.Name]*importTable
 	written map[*format.Target]*writer.Table
 
@@ -40,79 +50,105 @@ type importTable struct {
 
 // lookUp reads the schema and settles which input goes to which table.
 func (x *importer) lookUp(ctx context.Context) error {
-	catalog, err := schema.Open(ctx, x.conn, time.Time{})
-	if err != nil {
-		return err
-	}
-	x.catalog = catalog
-	return x.settleTables(ctx)
-}
-
-func (x *importer) settleTables(ctx context.Context) error {
 	o := x.plan.options
 	t := &importTables{
-		catalog: x.catalog, jsonText: o.format.json == "string",
+		open: func(ctx context.Context) (*schema.Catalog, error) { return schema.Open(ctx, x.conn, time.Time{}) },
+		now:  x.app.now, decode: &x.decode, jsonText: o.format.json == "string",
 		tables: map[schema.Name]*importTable{}, written: map[*format.Target]*writer.Table{}, byName: map[string]*format.Target{},
 	}
 	x.tables = t
+	if err := t.refresh(ctx); err != nil {
+		return err
+	}
 	x.decode.OnGenerated = x.tellGenerated()
 	if program := x.plan.program; program != nil {
 		x.decode.Transform = func(dst, record []byte) ([]byte, int, error) { return program.Append(ctx, dst, record) }
 	}
-	names := input.Tables(x.files)
 	switch {
 	case x.decode.TableField != "":
 		t.related = true
 		x.decode.Resolve = func(name string) (*format.Target, error) { return t.resolve(ctx, name) }
 		return nil
 	case x.plan.table != schema.Name{}:
-		return x.useTable(ctx, names)
+		return x.useTable(ctx)
 	case o.failure.retry != "":
 		t.related = true
 		return nil
-	case len(names) == 0 || slices.ContainsFunc(x.files, func(f *input.File) bool { return f.Table == "" }):
-		return usagef("none of --table and --table-field is given, and the input does not tell its table")
 	}
-	return x.useDirectories(ctx, names)
+	return x.useDirectories(ctx)
 }
 
-// useTable leads everything to --table. Of a directory of several tables only
+// checkTablesTold refuses, before anything is opened, inputs of which nothing
+// says where they go.
+func (x *importer) checkTablesTold() error {
+	o := x.plan.options
+	told := x.plan.table != schema.Name{} || x.decode.TableField != "" || o.failure.retry != ""
+	if told || len(x.files) > 0 && !slices.ContainsFunc(x.files, func(f *input.File) bool { return f.Table == "" }) {
+		return nil
+	}
+	return usagef("none of --table and --table-field is given, and the input does not tell its table")
+}
+
+// useTable leads everything to --table. Of directories of several tables only
 // that one's files are taken.
-func (x *importer) useTable(ctx context.Context, names []string) error {
+func (x *importer) useTable(ctx context.Context) error {
 	target, err := x.tables.target(ctx, x.plan.table)
 	if err != nil {
 		return err
 	}
 	x.tables.fixed = target
-	if len(names) > 1 {
-		same := func(f *input.File) bool {
-			name, err := schema.ParseName(f.Table)
-			if err != nil {
-				return false
-			}
-			resolved, err := x.catalog.Resolve(name)
-			return err == nil && resolved == target.Table().Name
-		}
-		x.files = slices.DeleteFunc(x.files, func(f *input.File) bool { return !same(f) })
-		if len(x.files) == 0 {
-			return fault.New(codes.NotFound, "import", "table "+target.Table().Name.String(), "the input holds several tables and not this one")
-		}
+	if err := x.leaveOutOthers(target); err != nil {
+		return err
 	}
-	if err := x.decode.Check(target); err != nil {
-		return fault.New(codes.NotFound, "import", "table "+target.Table().Name.String(), err.Error())
+	return x.check(target)
+}
+
+// leaveOutOthers drops the files that a directory says are of another table,
+// where there are some of several.
+func (x *importer) leaveOutOthers(target *format.Target) error {
+	if len(input.Tables(x.files)) < 2 {
+		return nil
+	}
+	var left []*input.File
+	x.files = slices.DeleteFunc(x.files, func(f *input.File) bool {
+		other := f.Table != "" && !x.tables.isName(f.Table, target)
+		if other {
+			left = append(left, f)
+		}
+		return other
+	})
+	if len(x.files) == 0 {
+		return fault.New(codes.NotFound, "import", "table "+target.Table().Name.String(), "the input holds several tables and not this one")
+	}
+	if len(left) > 0 {
+		x.app.log.Info("the files of other tables are left out", "tables", strings.Join(input.Tables(left), ", "))
 	}
 	return nil
 }
 
+// check refuses names of columns that none of the tables has.
+func (x *importer) check(targets ...*format.Target) error {
+	err := x.decode.Check(targets...)
+	if err == nil {
+		return nil
+	}
+	object := "records"
+	if len(targets) == 1 {
+		object = "table " + targets[0].Table().Name.String()
+	}
+	return fault.New(codes.NotFound, "import", object, err.Error())
+}
+
 // useDirectories leads every file to the table it is of, parents before
 // children.
-func (x *importer) useDirectories(ctx context.Context, names []string) error {
-	t := x.tables
+func (x *importer) useDirectories(ctx context.Context) error {
+	t, names := x.tables, input.Tables(x.files)
 	t.related = len(names) > 1
 	order := map[schema.Name]int{}
-	for i, name := range x.catalog.BaseTables() {
+	for i, name := range t.catalog.BaseTables() {
 		order[name] = i
 	}
+	var targets []*format.Target
 	for _, name := range names {
 		parsed, err := schema.ParseName(name)
 		if err != nil {
@@ -121,16 +157,30 @@ func (x *importer) useDirectories(ctx context.Context, names []string) error {
 		if t.byName[name], err = t.target(ctx, parsed); err != nil {
 			return err
 		}
-		if len(names) == 1 {
-			if err := x.decode.Check(t.byName[name]); err != nil {
-				return fault.New(codes.NotFound, "import", "table "+name, err.Error())
-			}
-		}
+		targets = append(targets, t.byName[name])
 	}
 	slices.SortStableFunc(x.files, func(a, b *input.File) int {
 		return cmp.Compare(order[t.byName[a.Table].Table().Name], order[t.byName[b.Table].Table().Name])
 	})
-	return nil
+	return x.check(targets...)
+}
+
+// tellUnused warns of names of columns that none of the tables has which the
+// records have named.
+func (x *importer) tellUnused() {
+	t := x.tables
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if x.decode.TableField == "" || len(t.tables) == 0 {
+		return
+	}
+	var used []*format.Target
+	for target := range t.written {
+		used = append(used, target)
+	}
+	if err := x.decode.Check(used...); err != nil {
+		x.app.log.Warn("a name was of no use", "error", err.Error())
+	}
 }
 
 // of returns the table of a file's records; nil if they name it themselves.
@@ -154,14 +204,44 @@ func (t *importTables) resolve(ctx context.Context, text string) (*format.Target
 	return target, err
 }
 
+// isName reports whether text means the table of target.
+func (t *importTables) isName(text string, target *format.Target) bool {
+	name, err := schema.ParseName(text)
+	if err != nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	resolved, err := t.catalog.Resolve(name)
+	return err == nil && resolved == target.Table().Name
+}
+
 func (t *importTables) target(ctx context.Context, name schema.Name) (*format.Target, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if resolved, err := t.catalog.Resolve(name); err == nil && t.tables[resolved] != nil {
+		return t.tables[resolved].target, nil
+	}
+	if t.now().Sub(t.opened) > schemaAge {
+		if err := t.refresh(ctx); err != nil {
+			return nil, err
+		}
+	}
 	table, err := t.load(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	return table.target, nil
+}
+
+// refresh reads anew which tables there are. What is known of those in use
+// stays.
+func (t *importTables) refresh(ctx context.Context) error {
+	catalog, err := t.open(ctx)
+	if err == nil {
+		t.catalog, t.opened = catalog, t.now()
+	}
+	return err
 }
 
 // load makes a table, and before it those it is interleaved in if their rows may
@@ -183,6 +263,9 @@ func (t *importTables) load(ctx context.Context, name schema.Name) (*importTable
 		parent = p.writer
 	}
 	table := &importTable{target: format.NewTarget(described, t.jsonText)}
+	if err := t.decode.CheckCommitTimestamps(table.target); err != nil {
+		return nil, fault.New(codes.FailedPrecondition, "import", "table "+described.Name.String(), err.Error())
+	}
 	if table.writer, err = writer.NewTable(described, parent); err != nil {
 		return nil, fault.New(codes.FailedPrecondition, "write", "table "+described.Name.String(), err.Error())
 	}

@@ -154,31 +154,6 @@ func (o *DecodeOptions) Validate() error {
 	return o.CSV.Validate()
 }
 
-// Check reports names in o that t has no columns for.
-func (o *DecodeOptions) Check(t *Target) error {
-	for _, list := range []struct {
-		what  string
-		names []string
-	}{{"--columns", o.Columns}, {"--commit-timestamp-columns", o.CommitTimestamps}} {
-		for _, name := range list.names {
-			if t.find(name) < 0 && name != o.TableField && name != o.OperationField {
-				return unknownColumn(t, list.what, name)
-			}
-		}
-	}
-	for _, name := range o.CommitTimestamps {
-		if c := t.columns()[t.find(name)]; !c.CommitTimestamp {
-			return fmt.Errorf("column %s of table %s does not take the commit timestamp: its option allow_commit_timestamp is not set", c.Name, t.table.Name)
-		}
-	}
-	for _, to := range o.Rename {
-		if t.find(to) < 0 {
-			return unknownColumn(t, "--rename", to)
-		}
-	}
-	return nil
-}
-
 // Decoder reads records for one goroutine. It keeps scratch space between
 // records, which it reads without allocating.
 type Decoder struct {

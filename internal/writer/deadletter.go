@@ -2,10 +2,12 @@ package writer
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
@@ -51,38 +53,55 @@ func (l *Letter) Raw() ([]byte, error) {
 }
 
 // DeadLetters returns the Refuser that writes refused records to out, a Letter
-// as JSON on each line. Flush ends in sync, if not nil: that of the file.
-func DeadLetters(out io.Writer, sync func() error) Refuser {
-	return &deadLetters{out: bufio.NewWriter(out), sync: sync}
+// as JSON on each line, each at once: a process that is killed loses none. name
+// is what people know out by. Flush is sync, if not nil: that of the file.
+func DeadLetters(name string, out io.Writer, sync func() error) Refuser {
+	d := &deadLetters{name: name, out: out, sync: sync}
+	d.encoder = json.NewEncoder(&d.line)
+	d.encoder.SetEscapeHTML(false)
+	return d
 }
 
 type deadLetters struct {
-	out  *bufio.Writer
-	sync func() error
+	name    string
+	out     io.Writer
+	sync    func() error
+	line    bytes.Buffer
+	encoder *json.Encoder
 }
 
 func (d *deadLetters) Refuse(r *Refusal) error {
-	encoder := json.NewEncoder(d.out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(letterOf(r)); err != nil {
-		return deadLetterFault(err)
+	d.line.Reset()
+	err := d.encoder.Encode(letterOf(r))
+	if err == nil {
+		_, err = d.out.Write(d.line.Bytes())
 	}
-	return nil
+	if d.line.Cap() > maxKeptMemory {
+		d.line = bytes.Buffer{}
+	}
+	if err == nil {
+		return nil
+	}
+	reason := fmt.Sprintf("the refused record of %s is not in it: %v", r.Position, reasonOf(err))
+	return &fault.Error{Code: codes.Unknown, Op: "write", Object: d.name, Reason: reason, Err: err}
 }
 
 func (d *deadLetters) Flush() error {
-	err := d.out.Flush()
-	if err == nil && d.sync != nil {
-		err = d.sync()
+	if d.sync == nil {
+		return nil
 	}
-	if err != nil {
-		return deadLetterFault(err)
+	if err := d.sync(); err != nil {
+		return &fault.Error{Code: codes.Unknown, Op: "write", Object: d.name, Reason: reasonOf(err).Error(), Err: err}
 	}
 	return nil
 }
 
-func deadLetterFault(err error) error {
-	return &fault.Error{Code: codes.Unknown, Op: "write", Object: "the dead letter file", Reason: err.Error(), Err: err}
+// reasonOf takes off the path, which the fault has.
+func reasonOf(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 func letterOf(r *Refusal) *Letter {

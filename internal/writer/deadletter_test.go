@@ -36,11 +36,14 @@ func letters() []writer.Refusal {
 func TestDeadLettersGoBackIn(t *testing.T) {
 	var file bytes.Buffer
 	synced := 0
-	d := writer.DeadLetters(&file, func() error { synced++; return nil })
+	d := writer.DeadLetters("dead.ndjson", &file, func() error { synced++; return nil })
 	all := letters()
 	for i := range all {
 		if err := d.Refuse(&all[i]); err != nil {
 			t.Fatal(err)
+		}
+		if lines := bytes.Count(file.Bytes(), []byte{'\n'}); lines != i+1 {
+			t.Fatalf("%d lines are in the file after %d letters: a process that is killed would lose the rest", lines, i+1)
 		}
 	}
 	if err := d.Flush(); err != nil || synced != 1 {
@@ -109,16 +112,16 @@ func TestDeadLetterFileFails(t *testing.T) {
 	f := serve(t, &fake{})
 	records := numbered(plainTable(t, 1), 3)
 	records[1].Err = errors.New("bad")
-	opt := quick(writer.Options{Refuser: writer.DeadLetters(fullDisk{}, nil)})
+	opt := quick(writer.Options{Refuser: writer.DeadLetters("dead.ndjson", fullDisk{}, nil)})
 	_, err := write(t, connect(t, f.endpoint), opt, records, 3)
-	if err == nil || err.Error() != "write the dead letter file: no space left on device" {
+	if err == nil || err.Error() != "write dead.ndjson: the refused record of in.ndjson:2 is not in it: no space left on device" {
 		t.Errorf("got %v", err)
 	}
 }
 
 func FuzzLetters(f *testing.F) {
 	var file bytes.Buffer
-	d := writer.DeadLetters(&file, nil)
+	d := writer.DeadLetters("dead.ndjson", &file, nil)
 	all := letters()
 	for i := range all {
 		if err := d.Refuse(&all[i]); err != nil {

@@ -51,8 +51,9 @@ type failing struct{}
 func (failing) Refuse(r *Refusal) error { return r.Err }
 func (failing) Flush() error            { return nil }
 
-// Drop returns the Refuser that logs refused records and goes on. showValues
-// says whether Spanner's text may be in the log, which can hold values.
+// Drop returns the Refuser that logs refused records, as errors since nothing
+// else will have them, and goes on. showValues says whether Spanner's text may be
+// in the log, which can hold values.
 func Drop(log *slog.Logger, showValues bool) Refuser { return dropping{log, showValues} }
 
 type dropping struct {
@@ -61,7 +62,7 @@ type dropping struct {
 }
 
 func (d dropping) Refuse(r *Refusal) error {
-	d.log.Warn("record dropped",
+	d.log.Error("record dropped",
 		"record", r.Position.String(), "table", r.Table, "operation", r.Operation.String(),
 		"code", fault.CodeName(r.Code), "reason", fault.Text(r.Err, d.showValues), "unknownOutcome", r.UnknownOutcome)
 	return nil
