@@ -2,53 +2,33 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
 	"strconv"
 	"strings"
 	"time"
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/encoding"
-	"google.golang.org/grpc/encoding/proto"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"spanbulk/scripts/internal/bench"
 )
-
-// raw is a message that is already encoded.
-type raw []byte
-
-type rawCodec struct{ encoding.CodecV2 }
-
-func (c rawCodec) Marshal(v any) (mem.BufferSlice, error) {
-	if b, ok := v.(raw); ok {
-		return mem.BufferSlice{mem.SliceBuffer(b)}, nil
-	}
-	return c.CodecV2.Marshal(v)
-}
 
 // server replays the same messages for every execution of a partition, and
 // passes the few calls around the read on to an embedded Spanner that has the
 // table's schema.
 type server struct {
-	spannerpb.UnimplementedSpannerServer
-	schema     spannerpb.SpannerClient
+	*bench.Schema
 	partitions [][][]byte
 }
 
 // serve answers on a free port, which it prints, until ctx ends.
 func serve(ctx context.Context, emulator string, partitions, rows, messageBytes int) error {
-	conn, err := grpc.NewClient("passthrough:///"+emulator, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	schema, err := bench.DialSchema(emulator)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	s := &server{schema: spannerpb.NewSpannerClient(conn)}
+	defer schema.Close()
+	s := &server{Schema: schema}
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range partitions {
 		first, end := i*rows/partitions, (i+1)*rows/partitions
@@ -58,41 +38,14 @@ func serve(ctx context.Context, emulator string, partitions, rows, messageBytes 
 		}
 		s.partitions = append(s.partitions, m)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	g := grpc.NewServer(grpc.ForceServerCodecV2(rawCodec{encoding.GetCodecV2(proto.Name)}))
-	spannerpb.RegisterSpannerServer(g, s)
-	context.AfterFunc(ctx, g.Stop)
-	fmt.Println(listener.Addr())
-	return g.Serve(listener)
-}
-
-func (s *server) CreateSession(ctx context.Context, req *spannerpb.CreateSessionRequest) (*spannerpb.Session, error) {
-	return s.schema.CreateSession(ctx, req)
+	return bench.Serve(ctx, s, bench.NewCodec())
 }
 
 func (s *server) ExecuteStreamingSql(req *spannerpb.ExecuteSqlRequest, stream spannerpb.Spanner_ExecuteStreamingSqlServer) error {
 	// The snapshots of this server are unknown to the embedded one, and the
 	// schema does not change.
 	req.Transaction = nil
-	from, err := s.schema.ExecuteStreamingSql(stream.Context(), req)
-	if err != nil {
-		return err
-	}
-	for {
-		m, err := from.Recv()
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
-		if err := stream.Send(m); err != nil {
-			return err
-		}
-	}
+	return s.Schema.ExecuteStreamingSql(req, stream)
 }
 
 func (s *server) BeginTransaction(context.Context, *spannerpb.BeginTransactionRequest) (*spannerpb.Transaction, error) {
@@ -115,7 +68,7 @@ func (s *server) StreamingRead(req *spannerpb.ReadRequest, stream spannerpb.Span
 		return err
 	}
 	for _, m := range s.partitions[i] {
-		if err := stream.SendMsg(raw(m)); err != nil {
+		if err := stream.SendMsg(bench.Raw(m)); err != nil {
 			return err
 		}
 	}

@@ -2,21 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"sync/atomic"
 	"time"
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding"
-	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"spanbulk/scripts/internal/bench"
 )
 
 // fieldMutationGroups is the number of BatchWriteRequest.mutation_groups.
@@ -49,29 +45,20 @@ func (c countingCodec) Unmarshal(data mem.BufferSlice, v any) error {
 // server answers BatchWrite at once, and passes the few other calls on to an
 // embedded Spanner that has the table's schema.
 type server struct {
-	spannerpb.UnimplementedSpannerServer
-	schema spannerpb.SpannerClient
+	*bench.Schema
 	groups atomic.Int64
 }
 
 // serve answers on a free port, which it prints, until ctx ends. Then it prints
 // how many mutation groups came.
 func serve(ctx context.Context, emulator string) error {
-	conn, err := grpc.NewClient("passthrough:///"+emulator, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	schema, err := bench.DialSchema(emulator)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	s := &server{schema: spannerpb.NewSpannerClient(conn)}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	g := grpc.NewServer(grpc.MaxRecvMsgSize(100<<20), grpc.ForceServerCodecV2(countingCodec{encoding.GetCodecV2(proto.Name)}))
-	spannerpb.RegisterSpannerServer(g, s)
-	context.AfterFunc(ctx, g.Stop)
-	fmt.Println(listener.Addr())
-	if err := g.Serve(listener); err != nil {
+	defer schema.Close()
+	s := &server{Schema: schema}
+	if err := bench.Serve(ctx, s, countingCodec{bench.NewCodec()}); err != nil {
 		return err
 	}
 	fmt.Println(groupsLine(int(s.groups.Load())))
@@ -80,29 +67,6 @@ func serve(ctx context.Context, emulator string) error {
 
 // groupsLine is what a server prints at its end.
 func groupsLine(n int) string { return fmt.Sprintf("%d mutation groups", n) }
-
-func (s *server) CreateSession(ctx context.Context, req *spannerpb.CreateSessionRequest) (*spannerpb.Session, error) {
-	return s.schema.CreateSession(ctx, req)
-}
-
-func (s *server) ExecuteStreamingSql(req *spannerpb.ExecuteSqlRequest, stream spannerpb.Spanner_ExecuteStreamingSqlServer) error {
-	from, err := s.schema.ExecuteStreamingSql(stream.Context(), req)
-	if err != nil {
-		return err
-	}
-	for {
-		m, err := from.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := stream.Send(m); err != nil {
-			return err
-		}
-	}
-}
 
 func (s *server) BatchWrite(req *spannerpb.BatchWriteRequest, stream spannerpb.Spanner_BatchWriteServer) error {
 	n := len(req.GetMutationGroups())
