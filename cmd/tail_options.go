@@ -67,6 +67,7 @@ type tailStreamOptions struct {
 	runFor     time.Duration
 
 	state       string
+	saveEvery   time.Duration
 	fallback    cdc.StartPosition
 	hasFallback bool
 	retention   time.Duration
@@ -95,9 +96,10 @@ func (o *tailStreamOptions) addFlags(fs *flagSet) {
 
 // addStateFlags adds what has to do with where things are written.
 func (o *tailStreamOptions) addStateFlags(fs *flagSet) {
-	o.deduplicate = true
+	o.deduplicate, o.saveEvery = true, cdc.DefaultSaveEvery
 	g := group{fs, groupWhere}
 	g.text(&o.state, "state", "`file` that keeps how far the output is; running the same command again goes on there")
+	g.value(&durationValue{target: &o.saveEvery, min: cdc.MinSaveEvery, max: math.MaxInt64}, "state-interval", "`interval` at which --state is written, with the output made safe before")
 	g.value(&positionValue{target: &o.fallback, set: &o.hasFallback}, "resume-fallback", "`where` to begin if the state is too old for Spanner: latest, earliest or a time; all of the state is thrown away then")
 	g.flag(&o.deduplicate, "deduplicate", "when going on from a state, drop the records at its position that the output already has")
 	g.text(&o.dot, "partitions-dot", "`file` for the graph of partitions in Graphviz's language, written at the end")
@@ -121,7 +123,7 @@ func (o *tailStreamOptions) name(args []string) (string, error) {
 func (o *tailStreamOptions) apply(t *cdc.Options) {
 	t.Start, t.End, t.MaxRecords, t.For = o.start, o.end, int64(o.maxRecords), o.runFor
 	t.AbsentRetention, t.Heartbeat, t.MaxQueries = o.retention, o.heartbeat, o.queries
-	t.ChunkBytes, t.NoDeduplicate = int(o.fetchBytes), !o.deduplicate
+	t.ChunkBytes, t.NoDeduplicate, t.SaveEvery = int(o.fetchBytes), !o.deduplicate, o.saveEvery
 	if o.hasFallback {
 		t.ResumeFallback = &o.fallback
 	}

@@ -22,6 +22,7 @@ const (
 	DefaultChunkBytes = 1 << 20
 	DefaultOrderBytes = 256 << 20
 	DefaultSaveEvery  = 5 * time.Second
+	MinSaveEvery      = 10 * time.Millisecond
 )
 
 // Mode says what a data change record becomes in the output.

@@ -63,6 +63,11 @@ func (t *Tail) Run(ctx context.Context, out Output) error {
 	if err := out.Begin(t.format.lines.Header()); err != nil {
 		return err
 	}
+	// A run that is killed before it has saved anything else must not begin at a
+	// later "latest" the next time.
+	if err := r.save(); err != nil {
+		return err
+	}
 	return r.run(ctx)
 }
 

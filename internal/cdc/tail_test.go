@@ -112,6 +112,24 @@ func TestPermanentError(t *testing.T) {
 	}
 }
 
+// TestStateAtOnce wants the start in the state before anything is read: a run
+// that is killed at once must not begin later the next time.
+func TestStateAtOnce(t *testing.T) {
+	s := newScript(manyChanges(1)...)
+	opt := s.options()
+	saved := 0
+	opt.Save = func(state *cdc.SavedState) error {
+		if saved++; saved == 1 && (state.Watermark != epoch || len(s.asked()) > 0) {
+			t.Errorf("the first state is of %v, after %d queries", state.Watermark, len(s.asked()))
+		}
+		return nil
+	}
+	runTail(t, s, opt)
+	if saved < 2 {
+		t.Errorf("saved %d times, want one at the start and one at the end", saved)
+	}
+}
+
 // TestEndWithoutChildren wants an error where a query ends and nothing says what
 // became of the partition's keys.
 func TestEndWithoutChildren(t *testing.T) {
