@@ -169,13 +169,13 @@ func (p *lookupPlan) source(a *app, out *lookupOutput, files []*input.File) (loo
 
 func readBlock(r *lookup.KeyReader, in *input.Batch) (*lookup.Block, error) {
 	b, err := r.Read(&in.Chunk)
-	if err != nil {
+	if b == nil {
 		return nil, err
 	}
 	file, kind := in.File, in.Chunk.Kind
 	b.Place = func(line int64, column int) string { return input.Place(file, kind, line, column) }
 	b.Release = in.Release
-	return b, nil
+	return b, err
 }
 
 // lookupOutput is where joined records go. What it looks like depends on the

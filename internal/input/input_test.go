@@ -176,6 +176,19 @@ func TestErrorsInOrder(t *testing.T) {
 	}
 }
 
+// TestDecodedBesideError delivers what was decoded before the error in a chunk.
+func TestDecodedBesideError(t *testing.T) {
+	dir := write(t, map[string]string{"a.ndjson": "{}\n{}\n", "b.ndjson": "{}\n"})
+	broken := errors.New("broken")
+	var got []string
+	err := input.Read(t.Context(), find(t, filepath.Join(dir, "*")), input.Options{Decoders: 2},
+		func(_ int, b *input.Batch) (string, error) { return filepath.Base(b.File.Name()), broken },
+		func(s string) error { got = append(got, s); return nil })
+	if len(got) != 1 || got[0] != "a.ndjson" || err == nil || !strings.HasSuffix(err.Error(), "a.ndjson: broken") {
+		t.Errorf("got %q, error %v", got, err)
+	}
+}
+
 // TestInterrupted ends while a pipe gives nothing.
 func TestInterrupted(t *testing.T) {
 	r, w, err := os.Pipe()

@@ -80,8 +80,8 @@ func (b *Batch) Release() {
 //
 // Read ends at the first error, in the order of the input: that of reading,
 // decode or deliver, or the cause of ctx's end. What comes before it has been
-// delivered.
-func Read[T any](ctx context.Context, files []*File, o Options, decode func(worker int, b *Batch) (T, error), deliver func(T) error) error {
+// delivered, with what decode returned beside its error, unless that is zero.
+func Read[T comparable](ctx context.Context, files []*File, o Options, decode func(worker int, b *Batch) (T, error), deliver func(T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	o.progress()
@@ -106,7 +106,13 @@ func Read[T any](ctx context.Context, files []*File, o Options, decode func(work
 		defer close(ended)
 		r.readFiles(ctx, files)
 	}()
-	err := r.deliver(ctx, func(result any) error { return deliver(result.(T)) })
+	err := r.deliver(ctx, func(j *job) error {
+		var none T
+		if result := j.result.(T); j.err == nil || result != none {
+			return deliver(result)
+		}
+		return nil
+	})
 	cancel(err)
 	if err != nil && r.stuck.Load() {
 		return err // the goroutine ends when the read does, or the process
@@ -126,7 +132,7 @@ type reading struct {
 }
 
 // deliver takes the jobs in order, each when it is done.
-func (r *reading) deliver(ctx context.Context, hand func(result any) error) error {
+func (r *reading) deliver(ctx context.Context, hand func(*job) error) error {
 	for {
 		var j *job
 		var more bool
@@ -143,16 +149,17 @@ func (r *reading) deliver(ctx context.Context, hand func(result any) error) erro
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		switch {
-		case ctx.Err() != nil: // whatever else went wrong
+		if ctx.Err() != nil { // whatever else went wrong
 			return context.Cause(ctx)
-		case j.err != nil && j.in != nil:
-			return j.in.fault(j.err)
-		case j.err != nil:
+		}
+		if j.in == nil { // only an error
 			return j.err
 		}
-		if err := hand(j.result); err != nil {
+		if err := hand(j); err != nil {
 			return err
+		}
+		if j.err != nil {
+			return j.in.fault(j.err)
 		}
 	}
 }

@@ -183,12 +183,14 @@ func source(t testing.TB, l *lookup.Lookup, in io.Reader, split format.SplitOpti
 			} else if err != nil {
 				return err
 			}
-			b, err := reader.Read(chunk)
-			if err != nil {
-				return err
+			b, readErr := reader.Read(chunk)
+			if b != nil {
+				if err := deliver(b); err != nil {
+					return err
+				}
 			}
-			if err := deliver(b); err != nil {
-				return err
+			if readErr != nil {
+				return readErr
 			}
 		}
 	}

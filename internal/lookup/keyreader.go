@@ -108,7 +108,8 @@ var errStop = errors.New("stop")
 
 // Read reads the records of a chunk up to the first that cannot be read, which
 // Run will report in its turn. The caller sets the Block's Place and Release.
-// The error is of the input as a whole.
+// The error is of the input as a whole; beside it there is a Block if records
+// came before it, and else none.
 func (r *KeyReader) Read(c *format.Chunk) (*Block, error) {
 	if err := r.checkLayout(c.Layout); err != nil {
 		return nil, err
@@ -121,10 +122,15 @@ func (r *KeyReader) Read(c *format.Chunk) (*Block, error) {
 	b.refs.Store(1)
 	r.block = b
 	err := r.decoder.Decode(r.target, c, r.record)
-	if err != nil && err != errStop {
+	switch {
+	case err == nil || err == errStop:
+		return b, nil
+	case len(b.records) == 0:
+		b.free()
 		return nil, err
+	default:
+		return b, err
 	}
-	return b, nil
 }
 
 // checkLayout refuses inputs all of whose records have a field that a column is

@@ -2,6 +2,7 @@ package lookup_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -293,6 +294,38 @@ func TestBadRecords(t *testing.T) {
 			}
 			if p := o.Progress; p.RecordsIn.Load() != 251 || p.Applied.Load() != 250 || p.Refused.Load() != 1 {
 				t.Errorf("in %d, applied %d, refused %d", p.RecordsIn.Load(), p.Applied.Load(), p.Refused.Load())
+			}
+		})
+	}
+}
+
+// Records before the damage in a block come out.
+func TestDamagedAvro(t *testing.T) {
+	const schema = `{"type":"record","name":"R","fields":[{"name":"Id","type":"long"}]}`
+	f := items(t, 5)
+	for name, c := range map[string]struct {
+		count int    // of records that the block claims to have
+		rest  string // of the block behind three of them
+		want  string // the error
+	}{
+		"not damaged":         {3, "", ""},
+		"more than it claims": {3, "\x02", "the Avro file is damaged"},
+		"a number too long":   {4, strings.Repeat("\xff", 11), "the Avro file is damaged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			varint := func(n int) string { return string(binary.AppendVarint(nil, int64(n))) }
+			sized := func(s string) string { return varint(len(s)) + s }
+			sync := strings.Repeat("s", 16)
+			file := "Obj\x01" + varint(1) + sized("avro.schema") + sized(schema) + varint(0) + sync +
+				varint(c.count) + sized(varint(0)+varint(1)+varint(2)+c.rest) + sync
+			l := f.open(itemOptions())
+			out := &collector{lookup: l, extend: format.ExtendOptions{Options: format.Options{Kind: format.NDJSON}}}
+			err := l.Run(t.Context(), source(t, l, strings.NewReader(file), format.SplitOptions{Kind: format.Avro}, lookup.KeyReaderOptions{}), out)
+			if lines := out.lines(); len(lines) != 3 || lines[2] != `{"Id":2,"Name":"item 2"}` {
+				t.Errorf("got %q", lines)
+			}
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
 			}
 		})
 	}
