@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -21,36 +19,12 @@ import (
 	"spanbulk/internal/emulator"
 	"spanbulk/internal/format"
 	"spanbulk/internal/reader"
+	"spanbulk/internal/spannertest"
 	"spanbulk/internal/wire"
 )
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
-}
-
-// rounds multiplies a usual number of rounds, or of rows, by
-// SPANBULK_TEST_ROUNDS.
-func rounds(usual int) int {
-	if factor, err := strconv.Atoi(os.Getenv("SPANBULK_TEST_ROUNDS")); err == nil && factor > 1 {
-		return usual * factor
-	}
-	return usual
-}
-
-// newRand returns a source whose seed is printed when the test fails;
-// SPANBULK_TEST_SEED repeats a run.
-func newRand(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("SPANBULK_TEST_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("repeat with SPANBULK_TEST_SEED=%d", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 0))
 }
 
 const ddl = `CREATE TABLE Things (
@@ -148,34 +122,17 @@ func (row thing) values() *structpb.ListValue {
 	return &structpb.ListValue{Values: out}
 }
 
-// fixture is an embedded Spanner with the table, and a connection to it.
+// fixture is a database with the table, and a connection to it.
 type fixture struct {
 	t    *testing.T
-	srv  *emulator.Server
+	db   *spannertest.Database
 	conn *database.Conn
 }
 
 func start(t *testing.T, opt emulator.Options) *fixture {
 	t.Helper()
-	srv, err := emulator.New(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Close)
-	endpoint, err := srv.Start("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := database.Name{Project: "p", Instance: "i", Database: "db"}
-	if err := srv.CreateDatabase(t.Context(), name.String(), databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, ddl); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := database.Open(t.Context(), database.Options{Name: name, EmulatorEndpoint: endpoint, Channels: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	return &fixture{t: t, srv: srv, conn: conn}
+	db := spannertest.New(t, spannertest.Options{Emulator: opt, DDL: []string{ddl}})
+	return &fixture{t: t, db: db, conn: db.Open(t, 4)}
 }
 
 // write commits rows, at most 10,000 at once.

@@ -10,14 +10,15 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"spanbulk/internal/emulator"
+	"spanbulk/internal/randtest"
 	"spanbulk/internal/reader"
 )
 
 // TestReadsEachRowOnce reads random tables with random options from a server
 // that cuts its messages anywhere and breaks its streams anywhere.
 func TestReadsEachRowOnce(t *testing.T) {
-	r := newRand(t)
-	for round := range rounds(30) {
+	r := randtest.New(t)
+	for round := range randtest.Rounds(30) {
 		messages := emulator.Messages{
 			MaxBytes:   pick(r, 1, 7, 100, 0),
 			MaxRows:    pick(r, 1, 3, 0),
@@ -38,7 +39,7 @@ func TestReadsEachRowOnce(t *testing.T) {
 		ok := t.Run(fmt.Sprintf("round %d", round), func(t *testing.T) {
 			f := start(t, emulator.Options{Partitions: 1 + r.IntN(12), NoEmptyPartitions: r.IntN(2) == 0, Messages: messages})
 			f.write(rows)
-			f.srv.Faults().SetFunc(breaks(r, pick(r, 0, 3, 30)))
+			f.db.Trouble(func(s *emulator.Server) { s.Faults().SetFunc(breaks(r, pick(r, 0, 3, 30))) })
 			red := f.reader(opt)
 			plan := f.plan(red, things())
 			out := newCollector(t, fields())
@@ -103,7 +104,7 @@ func checkPartitions(t *testing.T, out *collector, plan *reader.Plan) {
 // TestBreakAtEveryMessage breaks the one stream of a read after each number of
 // messages in turn, with tokens and without.
 func TestBreakAtEveryMessage(t *testing.T) {
-	r := newRand(t)
+	r := randtest.New(t)
 	rows := make([]thing, 12)
 	for i := range rows {
 		rows[i] = randomThing(r, int64(i))
@@ -112,9 +113,9 @@ func TestBreakAtEveryMessage(t *testing.T) {
 	f.write(rows)
 	for _, tokens := range []emulator.Tokens{emulator.TokensOnRows, emulator.NoTokens} {
 		for _, hold := range []int{1, 0} {
-			f.srv.SetMessages(emulator.Messages{MaxBytes: 8, Tokens: tokens})
+			f.db.Embedded(t, "sizes of messages").SetMessages(emulator.Messages{MaxBytes: 8, Tokens: tokens})
 			for after := 1; ; after++ {
-				f.srv.Faults().SetFunc(func(method string, call int) *emulator.Fault {
+				f.db.Faults(t).SetFunc(func(method string, call int) *emulator.Fault {
 					if method != "StreamingRead" || call > 3 {
 						return nil
 					}
@@ -141,15 +142,15 @@ func TestBreakAtEveryMessage(t *testing.T) {
 // TestManyRows reads a table of real size, 1,000,000 rows in the long run, with
 // every tenth call failing and streams breaking.
 func TestManyRows(t *testing.T) {
-	n := min(rounds(100_000), 1_000_000)
-	r := newRand(t)
+	n := min(randtest.Rounds(100_000), 1_000_000)
+	r := randtest.New(t)
 	f := start(t, emulator.Options{Partitions: 20})
 	rows := make([]thing, n)
 	for i := range rows {
 		rows[i] = randomThing(r, int64(i))
 	}
 	f.write(rows)
-	f.srv.Faults().SetFunc(func(method string, call int) *emulator.Fault {
+	f.db.Faults(t).SetFunc(func(method string, call int) *emulator.Fault {
 		switch {
 		case call%10 == 0:
 			return &emulator.Fault{Code: codes.Unavailable, Message: "try again"}

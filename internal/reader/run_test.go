@@ -100,17 +100,18 @@ func TestRunEndsWithTheFirstError(t *testing.T) {
 			c.fail = func(b []byte) error { return full }
 		}, func(err error) bool { return errors.Is(err, full) }},
 		{"spanner", func(*collector) {
-			f.srv.Faults().Set(emulator.Rule{Method: "StreamingRead", From: 3, Fault: emulator.Fault{Code: codes.PermissionDenied, Message: "not yours"}})
+			f.db.Faults(t).Set(emulator.Rule{Method: "StreamingRead", From: 3, Fault: emulator.Fault{Code: codes.PermissionDenied, Message: "not yours"}})
 		}, func(err error) bool {
 			return fault.Code(err) == codes.PermissionDenied && strings.Contains(err.Error(), "read table Things, partition")
 		}},
 		{"no patience left", func(*collector) {
-			f.srv.Faults().Set(emulator.Rule{Method: "StreamingRead", Every: 1, Fault: emulator.Fault{Code: codes.Unavailable, Message: "down"}})
+			f.db.Faults(t).Set(emulator.Rule{Method: "StreamingRead", Every: 1, Fault: emulator.Fault{Code: codes.Unavailable, Message: "down"}})
 		}, func(err error) bool { return fault.Code(err) == codes.Unavailable }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			defer f.srv.Faults().Clear()
+			faults := f.db.Faults(t)
+			defer faults.Clear()
 			retry := quick()
 			retry.GiveUpAfter = 10 * time.Millisecond
 			red := f.reader(reader.Options{Parallelism: 4, Retry: retry})

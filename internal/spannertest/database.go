@@ -69,6 +69,21 @@ func (d *Database) Embedded(t testing.TB, why string) *emulator.Server {
 	return d.embedded
 }
 
+// Faults returns the embedded server's faults; where the server is another, it
+// skips the test.
+func (d *Database) Faults(t testing.TB) *emulator.Faults {
+	t.Helper()
+	return d.Embedded(t, "faults").Faults()
+}
+
+// Trouble lets a test that also says something without it set faults and message
+// sizes of the embedded server. It does nothing where the server is another.
+func (d *Database) Trouble(set func(*emulator.Server)) {
+	if d.embedded != nil {
+		set(d.embedded)
+	}
+}
+
 // Open opens a connection that lasts as long as the test.
 func (d *Database) Open(t testing.TB, channels int) *database.Conn {
 	t.Helper()
