@@ -284,3 +284,14 @@ func BenchmarkCascade(b *testing.B) {
 		})
 	}
 }
+
+// Small reads, one after the other: what tests of lookups are made of.
+func BenchmarkPointRead(b *testing.B) {
+	f := start(b, emulator.Options{}, wideDDL)
+	if err := f.conn.Invoke(b.Context(), spannerpb.Spanner_Commit_FullMethodName, commitRequest(b, f, 0, false), &counted{}, grpc.ForceCodecV2(newDrain())); err != nil {
+		b.Fatal(err)
+	}
+	req := &spannerpb.ReadRequest{Session: f.session, Table: "Wide", Columns: wideColumns, KeySet: &spannerpb.KeySet{Keys: []*structpb.ListValue{key(7)}}}
+	b.ReportAllocs()
+	drainStream(b, f, spannerpb.Spanner_StreamingRead_FullMethodName, req, 1)
+}

@@ -174,6 +174,7 @@ func (s *Server) streamChanges(req *spannerpb.ExecuteSqlRequest, out grpc.Server
 	if err != nil {
 		return err
 	}
+	defer w.release()
 	if err := sendRecords(out.Context(), reader, w, &at); err != nil {
 		return err
 	}

@@ -19,11 +19,11 @@ type frame struct {
 // codec passes rawMessage and frame through and leaves all else to protobuf.
 type codec struct {
 	proto encoding.CodecV2
-	pool  mem.BufferPool
+	pool  *framePool
 }
 
 func newCodec() codec {
-	return codec{proto: encoding.GetCodecV2(proto.Name), pool: mem.DefaultBufferPool()}
+	return codec{proto: encoding.GetCodecV2(proto.Name), pool: new(framePool)}
 }
 
 // Name is that of the protobuf codec: on the wire it is the same.
@@ -38,7 +38,6 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	if f.buf == nil {
 		return nil, fmt.Errorf("frame sent twice")
 	}
-	// Small buffers are not worth pooling; NewBuffer knows.
 	b := mem.NewBuffer(f.buf, c.pool)
 	f.buf = nil
 	return mem.BufferSlice{b}, nil

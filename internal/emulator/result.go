@@ -38,6 +38,7 @@ func (s *Server) stream(r *result, out grpc.ServerStream) error {
 	if err != nil {
 		return err
 	}
+	defer w.release()
 	for row, err := range r.rows {
 		if err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -28,8 +27,9 @@ type resultStream struct {
 	// token gives the resume token for the rows written so far.
 	token func() []byte
 
-	pool mem.BufferPool
-	// out is the memory of the message under way, buf what stands in it.
+	pool *framePool
+	// out is the memory of the message under way, nil before there is anything
+	// in it; buf is what stands in it.
 	out      *[]byte
 	buf      []byte
 	values   int // bytes of values in buf
@@ -39,23 +39,40 @@ type resultStream struct {
 }
 
 // newResultStream starts with the metadata, which goes out with the first
-// message.
-func newResultStream(opts Messages, meta *spannerpb.ResultSetMetadata, token func() []byte, pool mem.BufferPool, send func(*frame) error) (*resultStream, error) {
+// message. Whoever makes the stream has to release it.
+func newResultStream(opts Messages, meta *spannerpb.ResultSetMetadata, token func() []byte, pool *framePool, send func(*frame) error) (*resultStream, error) {
 	w := &resultStream{opts: opts.withDefaults(), send: send, token: token, pool: pool}
 	encoded, err := proto.Marshal(meta)
 	if err != nil {
 		return nil, err
 	}
-	w.reset()
+	w.room(len(encoded) + maxOverhead)
 	w.buf = protowire.AppendTag(w.buf, prsMetadata, protowire.BytesType)
 	w.buf = protowire.AppendBytes(w.buf, encoded)
 	return w, nil
 }
 
-func (w *resultStream) reset() {
-	w.out = w.pool.Get(min(w.opts.TargetBytes, defaultTargetBytes) + 8192)
-	w.buf = (*w.out)[:0]
-	w.values, w.rows = 0, 0
+// maxOverhead is about what a message holds beside metadata and rows.
+const maxOverhead = 256
+
+// room gets memory for so many bytes more.
+func (w *resultStream) room(n int) {
+	need := len(w.buf) + n
+	if w.out != nil && need <= cap(w.buf) {
+		return
+	}
+	out := w.pool.Get(need)
+	buf := append((*out)[:0], w.buf...)
+	w.release()
+	w.out, w.buf = out, buf
+}
+
+// release gives back the memory of a message that is not to be sent.
+func (w *resultStream) release() {
+	if w.out != nil {
+		w.pool.Put(w.out)
+		w.out, w.buf = nil, nil
+	}
 }
 
 // due tells that the message under way is full.
@@ -75,6 +92,7 @@ func (w *resultStream) beginRow() error {
 // row appends one row.
 func (w *resultStream) row(row value.Row) error {
 	if w.values+len(row) <= w.opts.MaxBytes {
+		w.room(len(row) + maxOverhead)
 		w.buf = append(w.buf, row...)
 		w.values += len(row)
 		w.rows++
@@ -102,6 +120,7 @@ func (w *resultStream) cell(wire []byte) error {
 			room = w.opts.MaxBytes
 		}
 		head, rest := value.SplitWire(wire, room)
+		w.room(len(head) + maxOverhead)
 		before := len(w.buf)
 		w.buf = value.Row(w.buf).AppendCell(head)
 		w.values += min(len(w.buf)-before, max(value.PayloadSize(head), 1))
@@ -118,6 +137,7 @@ func (w *resultStream) cell(wire []byte) error {
 // flush sends the message under way. Tokens stand on messages that end on a
 // complete row, never on a chunk and never on the last one.
 func (w *resultStream) flush(chunked, last bool) error {
+	w.room(maxOverhead)
 	switch {
 	case chunked:
 		w.appendBool(prsChunked)
@@ -132,7 +152,7 @@ func (w *resultStream) flush(chunked, last bool) error {
 	}
 	*w.out = w.buf
 	f := &frame{buf: w.out}
-	w.reset()
+	w.out, w.buf, w.values, w.rows = nil, nil, 0, 0
 	return w.send(f)
 }
 
