@@ -40,7 +40,8 @@ var postgresDDL = []string{
 // server is an embedded Spanner and a connection to it.
 type server struct {
 	*emulator.Server
-	conn *database.Conn
+	conn     *database.Conn
+	endpoint string
 }
 
 func startServer(t *testing.T, dialect databasepb.DatabaseDialect, opt emulator.Options) *server {
@@ -68,7 +69,7 @@ func startServer(t *testing.T, dialect databasepb.DatabaseDialect, opt emulator.
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	return &server{srv, conn}
+	return &server{srv, conn, endpoint}
 }
 
 // updateDDL applies statements, as PostgreSQL has none in the creation of a

@@ -61,7 +61,8 @@ type fileMark struct {
 }
 
 // OpenFile opens the file at path. mark is what the state has of it, nil
-// without a state: then a file that is there is refused unless overwrite.
+// without a state: then a file that is there is refused unless it is empty, or
+// overwrite.
 func OpenFile(path string, mark json.RawMessage, overwrite bool) (*FileOutput, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -78,7 +79,7 @@ func OpenFile(path string, mark json.RawMessage, overwrite bool) (*FileOutput, e
 	case m.Path == full: // goes on with it, or begins anew if it was moved away
 	case overwrite:
 		flags |= os.O_TRUNC
-	default:
+	case !isEmptyFile(path):
 		flags |= os.O_EXCL
 	}
 	f, err := os.OpenFile(path, flags, 0o666)
@@ -97,6 +98,13 @@ func OpenFile(path string, mark json.RawMessage, overwrite bool) (*FileOutput, e
 		return nil, errors.Join(err, f.Close())
 	}
 	return out, nil
+}
+
+// isEmptyFile reports whether there is a file without content, as one that was
+// killed before anything else leaves it.
+func isEmptyFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() == 0
 }
 
 // cutBack goes to the place up to which the state covers the file.

@@ -17,7 +17,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"), goleak.Cleanup(func(code int) {
+		if dir, err := programDirectory(); err == nil {
+			os.RemoveAll(dir)
+		}
+		os.Exit(code)
+	}))
 }
 
 // rounds multiplies a usual number of rounds by SPANBULK_TEST_ROUNDS.

@@ -22,8 +22,9 @@ type Output interface {
 	// Write takes a chunk that stands by itself and holds that many lines or
 	// rows. It must be done with it when it returns.
 	Write(chunk []byte, records int) error
-	// Flush makes safe what was written: only then is it noted as done. What it
-	// returns is kept in the state, for whoever opens the output again.
+	// Flush makes safe what was written, if only nothing before Begin: only then
+	// is it noted as done. What it returns is kept in the state, for whoever opens
+	// the output again.
 	Flush() (json.RawMessage, error)
 }
 
@@ -60,12 +61,12 @@ func (t *Tail) Run(ctx context.Context, out Output) error {
 		return err
 	}
 	r := newRun(t, ledger, out)
-	if err := out.Begin(t.format.lines.Header()); err != nil {
+	// A run that is killed before it has saved anything else must not begin at a
+	// later "latest" the next time, nor find an output that no state covers.
+	if err := r.save(); err != nil {
 		return err
 	}
-	// A run that is killed before it has saved anything else must not begin at a
-	// later "latest" the next time.
-	if err := r.save(); err != nil {
+	if err := out.Begin(t.format.lines.Header()); err != nil {
 		return err
 	}
 	return r.run(ctx)

@@ -345,9 +345,20 @@ func TestDeduplicate(t *testing.T) {
 func TestOutputError(t *testing.T) {
 	s := newScript(manyChanges(2)...)
 	opt := s.options()
-	opt.Save = func(*cdc.SavedState) error { t.Error("a state was saved that the output may not hold"); return nil }
+	opt.Save = func(state *cdc.SavedState) error {
+		if state.Watermark != epoch {
+			t.Error("a state was saved that the output may not hold")
+		}
+		return nil
+	}
 	full := errors.New("disk full")
-	if err := newTail(t, s, opt).Run(t.Context(), &collector{fail: func([]byte) error { return full }}); !errors.Is(err, full) || err.Error() != "disk full" {
+	refuse := func(chunk []byte) error {
+		if len(chunk) == 0 {
+			return nil // the header, which has nothing
+		}
+		return full
+	}
+	if err := newTail(t, s, opt).Run(t.Context(), &collector{fail: refuse}); !errors.Is(err, full) || err.Error() != "disk full" {
 		t.Errorf("got %v", err)
 	}
 }
