@@ -1,0 +1,234 @@
+package postgres
+
+import (
+	"slices"
+
+	"github.com/cloudspannerecosystem/memefish/ast"
+	"github.com/cloudspannerecosystem/memefish/token"
+)
+
+func (p *parser) createTable(at token.Pos) ast.Statement {
+	t := &ast.CreateTable{Create: at, PrimaryKeyRparen: token.InvalidPos, IfNotExists: p.ifNotExists(), Name: p.path()}
+	p.wantSign("(")
+	if !p.isSign(")") {
+		p.list(func() { p.tableElement(t) })
+	}
+	t.Rparen = p.tok().pos
+	p.wantSign(")")
+	p.tableTail(t)
+	for _, c := range t.Columns {
+		if c.PrimaryKey || slices.ContainsFunc(t.PrimaryKeys, func(k *ast.IndexKey) bool { return k.Name.Name == c.Name.Name }) {
+			c.NotNull = true
+		}
+	}
+	return t
+}
+
+// tableTail reads INTERLEAVE IN and TTL, in any order, a comma before or not.
+func (p *parser) tableTail(t *ast.CreateTable) {
+	for p.err == nil {
+		p.takeSign(",")
+		switch at := p.tok().pos; {
+		case t.Cluster == nil && p.takeWords("interleave", "in"):
+			t.Cluster = &ast.Cluster{Comma: at, Enforced: p.takeWords("parent"), TableName: p.path()}
+			t.Cluster.OnDelete, t.Cluster.OnDeleteEnd = p.onDelete()
+		case t.RowDeletionPolicy == nil && p.takeWords("ttl"):
+			t.RowDeletionPolicy = &ast.CreateRowDeletionPolicy{Comma: at, RowDeletionPolicy: p.ttl()}
+		default:
+			return
+		}
+	}
+}
+
+func (p *parser) onDelete() (ast.OnDeleteAction, token.Pos) {
+	if !p.takeWords("on", "delete") {
+		return "", token.InvalidPos
+	}
+	if p.takeWords("cascade") {
+		return ast.OnDeleteCascade, p.prevEnd()
+	}
+	p.wantWords("no", "action")
+	return ast.OnDeleteNoAction, p.prevEnd()
+}
+
+// tableElement reads a column or a constraint of the table.
+func (p *parser) tableElement(t *ast.CreateTable) {
+	switch {
+	case p.isWord("primary") && p.peek(1).is(kindName, "key"):
+		p.primaryKey(t)
+	case p.isWord("constraint") && p.peek(2).is(kindName, "primary"):
+		p.next()
+		p.ident()
+		p.primaryKey(t)
+	case p.isWord("constraint", "check", "foreign"):
+		t.TableConstraints = append(t.TableConstraints, p.tableConstraint())
+	case p.isWord("unique"):
+		p.fail(unimplemented("UNIQUE constraint"))
+	default:
+		c := p.column(func(k *ast.TableConstraint) { t.TableConstraints = append(t.TableConstraints, k) })
+		t.Columns = append(t.Columns, c)
+	}
+}
+
+func (p *parser) primaryKey(t *ast.CreateTable) {
+	p.wantWords("primary", "key")
+	if t.PrimaryKeyRparen != token.InvalidPos {
+		p.failAt(p.tok().pos, "multiple primary keys for table "+quoteForMessage(t.Name.SQL())+" are not allowed")
+	}
+	p.wantSign("(")
+	if !p.isSign(")") {
+		p.list(func() {
+			t.PrimaryKeys = append(t.PrimaryKeys, &ast.IndexKey{DirPos: token.InvalidPos, Name: p.ident()})
+		})
+	}
+	t.PrimaryKeyRparen = p.tok().pos
+	p.wantSign(")")
+}
+
+// column reads a column; constraints written at it go to the table.
+func (p *parser) column(constraint func(*ast.TableConstraint)) *ast.ColumnDef {
+	c := &ast.ColumnDef{Null: token.InvalidPos, Key: token.InvalidPos, Hidden: token.InvalidPos, Name: p.ident()}
+	p.plainNames([]*ast.Ident{c.Name})
+	t := p.typeName()
+	c.Type = p.schemaType(t)
+	if t.name == "spanner.commit_timestamp" {
+		c.Options = commitTimestamp(t)
+	}
+	if t.name == "bigserial" {
+		c.DefaultSemantics = &ast.IdentityColumn{Generated: t.pos, Identity: t.pos, Rparen: token.InvalidPos}
+	}
+	if p.takeWords("vector") {
+		p.wantWords("length")
+		n := p.wholeNumber()
+		if array, ok := c.Type.(*ast.ArraySchemaType); ok {
+			array.NamedArgs = []*ast.NamedArg{{Name: &ast.Ident{Name: "vector_length"}, Value: n}}
+		} else {
+			p.failAt(n.Pos(), "VECTOR LENGTH is for arrays")
+		}
+	}
+	for p.err == nil && p.columnConstraint(c, constraint) {
+	}
+	return c
+}
+
+func commitTimestamp(t typeName) *ast.Options {
+	return &ast.Options{Options: t.pos, Rparen: t.end - 1, Records: []*ast.OptionsDef{{
+		Name:  &ast.Ident{NamePos: t.pos, NameEnd: t.end, Name: "allow_commit_timestamp"},
+		Value: &ast.BoolLiteral{ValuePos: t.pos, Value: true},
+	}}}
+}
+
+// columnConstraint reads one of NOT NULL, DEFAULT, GENERATED, PRIMARY KEY,
+// CHECK and REFERENCES; false if none comes.
+func (p *parser) columnConstraint(c *ast.ColumnDef, constraint func(*ast.TableConstraint)) bool {
+	switch at := p.tok().pos; {
+	case p.takeWords("not", "null"):
+		c.NotNull, c.Null = true, p.prevEnd()-4
+	case p.takeWords("null"):
+	case p.takeWords("primary", "key"):
+		c.PrimaryKey, c.Key = true, p.prevEnd()-3
+	case p.takeWords("hidden"):
+		c.Hidden = at
+	case p.takeWords("default"):
+		c.DefaultSemantics = p.defaultExpr(at)
+	case p.takeWords("generated"):
+		p.generated(c, at)
+	case p.isWord("check"), p.isWord("constraint") && p.peek(2).is(kindName, "check"):
+		constraint(p.tableConstraint())
+	case p.isWord("references"):
+		constraint(p.columnReference(c, nil))
+	case p.isWord("constraint") && p.peek(2).is(kindName, "references"):
+		p.next()
+		constraint(p.columnReference(c, p.ident()))
+	case p.isWord("constraint") && (p.peek(2).is(kindName, "not") || p.peek(2).is(kindName, "primary")):
+		p.next()
+		p.ident()
+	default:
+		return false
+	}
+	return true
+}
+
+func (p *parser) defaultExpr(at token.Pos) *ast.ColumnDefaultExpr {
+	d := &ast.ColumnDefaultExpr{Default: at, Expr: p.operators()}
+	for {
+		paren, ok := d.Expr.(*ast.ParenExpr)
+		if !ok {
+			break
+		}
+		d.Expr = paren.Expr
+	}
+	d.Rparen = p.prevEnd() - 1
+	return d
+}
+
+// generated reads ALWAYS AS (expr) STORED, or BY DEFAULT AS IDENTITY (...).
+func (p *parser) generated(c *ast.ColumnDef, at token.Pos) {
+	if p.takeWords("by", "default", "as", "identity") {
+		id := &ast.IdentityColumn{Generated: at, Identity: p.prevEnd() - 8, Rparen: token.InvalidPos}
+		if p.takeSign("(") {
+			id.Params = p.sequenceParams()
+			id.Rparen = p.tok().pos
+			p.wantSign(")")
+		}
+		c.DefaultSemantics = id
+		return
+	}
+	p.wantWords("always", "as")
+	p.wantSign("(")
+	g := &ast.GeneratedColumnExpr{As: at, Stored: token.InvalidPos, Expr: p.expr()}
+	g.Rparen = p.tok().pos
+	p.wantSign(")")
+	if p.takeWords("stored") {
+		g.Stored = p.prevEnd() - 6
+	} else {
+		p.takeWords("virtual")
+	}
+	c.DefaultSemantics = g
+}
+
+// columnReference is a foreign key of one column.
+func (p *parser) columnReference(c *ast.ColumnDef, name *ast.Ident) *ast.TableConstraint {
+	k := &ast.ForeignKey{Foreign: p.tok().pos, Columns: []*ast.Ident{c.Name}}
+	p.references(k)
+	return &ast.TableConstraint{ConstraintPos: k.Foreign, Name: name, Constraint: k}
+}
+
+func (p *parser) tableConstraint() *ast.TableConstraint {
+	c := &ast.TableConstraint{ConstraintPos: token.InvalidPos}
+	if at := p.tok().pos; p.takeWords("constraint") {
+		c.ConstraintPos, c.Name = at, p.ident()
+	}
+	switch at := p.tok().pos; {
+	case p.takeWords("check"):
+		p.wantSign("(")
+		k := &ast.Check{Check: at, Expr: p.expr()}
+		k.Rparen = p.tok().pos
+		p.wantSign(")")
+		c.Constraint = k
+	case p.takeWords("foreign", "key"):
+		k := &ast.ForeignKey{Foreign: at, Columns: p.idents()}
+		p.references(k)
+		c.Constraint = k
+	case p.isWord("unique"):
+		p.fail(unimplemented("UNIQUE constraint"))
+	default:
+		p.unexpected()
+	}
+	return c
+}
+
+func (p *parser) references(k *ast.ForeignKey) {
+	k.OnDeleteEnd, k.Enforced = token.InvalidPos, token.InvalidPos
+	p.wantWords("references")
+	k.ReferenceTable = p.path()
+	k.ReferenceColumns = p.idents()
+	k.Rparen = p.prevEnd() - 1
+	k.OnDelete, k.OnDeleteEnd = p.onDelete()
+	switch {
+	case p.takeWords("not", "enforced"):
+		k.Enforcement, k.Enforced = ast.NotEnforced, p.prevEnd()-8
+	case p.takeWords("enforced"):
+		k.Enforcement, k.Enforced = ast.Enforced, p.prevEnd()-8
+	}
+}

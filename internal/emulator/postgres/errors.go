@@ -1,0 +1,29 @@
+package postgres
+
+import (
+	"strconv"
+
+	"github.com/cloudspannerecosystem/memefish/token"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// syntaxError names the place in the text by line and column from 1.
+func syntaxError(text string, pos token.Pos, message string) error {
+	file := token.File{Buffer: text}
+	line, column := file.ResolvePos(pos)
+	return status.Errorf(codes.InvalidArgument, "%s - Statement: line %d, column %d", message, line+1, column+1)
+}
+
+// Unimplemented names a construct that is not read.
+func unimplemented(construct string) error {
+	return status.Errorf(codes.Unimplemented, "Unsupported: %s is not supported by this in-memory Spanner", construct)
+}
+
+func quoteForMessage(text string) string {
+	const most = 40
+	if len(text) > most {
+		text = text[:most]
+	}
+	return strconv.Quote(text)
+}
