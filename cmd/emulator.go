@@ -18,6 +18,7 @@ import (
 
 	"spanbulk/internal/database"
 	"spanbulk/internal/emulator"
+	"spanbulk/internal/emulator/postgres"
 	"spanbulk/internal/fault"
 )
 
@@ -129,7 +130,7 @@ func (o *emulatorOptions) validate(a *app) (database.Name, error) {
 
 // runEmulator serves until ctx ends, which is how a server is ended and no failure.
 func (a *app) runEmulator(ctx context.Context, o *emulatorOptions, name database.Name) error {
-	statements, err := readDDL(o.ddl)
+	statements, err := readDDL(o.ddl, o.dialect)
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func loadFault(err error, data string) error {
 }
 
 // readDDL reads the statements of a file; none if path is empty.
-func readDDL(path string) ([]string, error) {
+func readDDL(path string, dialect dialectWord) ([]string, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -197,6 +198,13 @@ func readDDL(path string) ([]string, error) {
 		return nil, fmt.Errorf("read DDL file %s: %w", path, configReason(err))
 	}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // as editors on Windows write it
+	if dialect == wordPostgreSQL {
+		statements, err := postgres.Split(string(text))
+		if err != nil {
+			return nil, fault.Reading(err, "read", "DDL file "+path)
+		}
+		return statements, nil
+	}
 	raw, err := memefish.SplitRawStatements(path, string(text))
 	if err != nil {
 		return nil, fmt.Errorf("read DDL file: %w", err)

@@ -47,6 +47,7 @@ func TestScript(t *testing.T) {
 			"run":       cmdRun,
 			"refuse":    cmdRefuse,
 			"spanner":   cmdSpanner,
+			"database":  cmdDatabase,
 			"fault":     cmdFault,
 			"emptydir":  cmdEmptyDir,
 			"rows":      cmdRows,

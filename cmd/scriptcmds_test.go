@@ -21,6 +21,7 @@ import (
 
 	"spanbulk/cmd"
 	"spanbulk/internal/emulator"
+	"spanbulk/internal/emulator/postgres"
 )
 
 // setupScript gives a script a home of its own and a database name.
@@ -61,25 +62,18 @@ type serverKey struct{}
 // cmdSpanner starts an embedded Spanner with the database $DB and points
 // SPANNER_EMULATOR_HOST at it:
 //
-//	spanner DDL-FILE [DATA-DIRECTORY]
+//	spanner [-postgresql] DDL-FILE [DATA-DIRECTORY]
 //
 // It ends with the script.
 func cmdSpanner(ts *testscript.TestScript, neg bool, args []string) {
+	args, dialect := dialectFlag(args)
 	if neg || len(args) < 1 || len(args) > 2 {
-		ts.Fatalf("usage: spanner DDL-FILE [DATA-DIRECTORY]")
+		ts.Fatalf("usage: spanner [-postgresql] DDL-FILE [DATA-DIRECTORY]")
 	}
 	server, err := emulator.New(emulator.Options{})
 	ts.Check(err)
 	ts.Defer(server.Close)
-	statements, err := memefish.SplitRawStatements(args[0], ts.ReadFile(args[0]))
-	ts.Check(err)
-	var ddl []string
-	for _, s := range statements {
-		if text := strings.TrimSpace(s.Statement); text != "" {
-			ddl = append(ddl, text)
-		}
-	}
-	ts.Check(server.CreateDatabase(context.Background(), ts.Getenv("DB"), databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, ddl...))
+	createDatabase(ts, server, ts.Getenv("DB"), dialect, args[0])
 	if len(args) == 2 {
 		_, err := emulator.Load(context.Background(), server, ts.Getenv("DB"), ts.MkAbs(args[1]))
 		ts.Check(err)
@@ -88,6 +82,46 @@ func cmdSpanner(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Setenv("SPANNER_EMULATOR_HOST", endpoint)
 	*ts.Value(serverKey{}).(**emulator.Server) = server
+}
+
+func dialectFlag(args []string) ([]string, databasepb.DatabaseDialect) {
+	if len(args) > 0 && args[0] == "-postgresql" {
+		return args[1:], databasepb.DatabaseDialect_POSTGRESQL
+	}
+	return args, databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL
+}
+
+func createDatabase(ts *testscript.TestScript, server *emulator.Server, name string, dialect databasepb.DatabaseDialect, ddlFile string) {
+	split := postgres.Split
+	if dialect == databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL {
+		split = splitGoogleSQL
+	}
+	ddl, err := split(ts.ReadFile(ddlFile))
+	ts.Check(err)
+	ts.Check(server.CreateDatabase(context.Background(), name, dialect, ddl...))
+}
+
+func splitGoogleSQL(script string) ([]string, error) {
+	statements, err := memefish.SplitRawStatements("", script)
+	var ddl []string
+	for _, s := range statements {
+		if text := strings.TrimSpace(s.Statement); text != "" {
+			ddl = append(ddl, text)
+		}
+	}
+	return ddl, err
+}
+
+// cmdDatabase makes another database on the server that runs:
+//
+//	database [-postgresql] NAME DDL-FILE
+func cmdDatabase(ts *testscript.TestScript, neg bool, args []string) {
+	args, dialect := dialectFlag(args)
+	server := *ts.Value(serverKey{}).(**emulator.Server)
+	if neg || server == nil || len(args) != 2 {
+		ts.Fatalf("usage: database [-postgresql] NAME DDL-FILE, with a running spanner")
+	}
+	createDatabase(ts, server, args[0], dialect, args[1])
 }
 
 // cmdFault gives every n-th call of a method a fault from now on; `fault none`

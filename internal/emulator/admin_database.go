@@ -38,6 +38,9 @@ func (a databaseAdmin) CreateDatabase(_ context.Context, req *databasepb.CreateD
 	if err := checkID(name.id, databaseID); err != nil {
 		return nil, err
 	}
+	if req.GetDatabaseDialect() == databasepb.DatabaseDialect_POSTGRESQL && len(req.GetExtraStatements()) > 0 {
+		return nil, status.Error(codes.InvalidArgument, "DDL statements other than <CREATE DATABASE> are not allowed in database creation request for PostgreSQL-enabled databases.")
+	}
 	db, err := a.createDatabase(name, req.GetDatabaseDialect(), req.GetExtraStatements())
 	if err != nil {
 		return nil, err

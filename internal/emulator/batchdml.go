@@ -24,7 +24,7 @@ func (s *Server) ExecuteBatchDml(_ context.Context, req *spannerpb.ExecuteBatchD
 		if err := refuseDML(db, stmt.GetSql(), req.GetTransaction()); err != nil {
 			return nil, err
 		}
-		if sql.Classify(stmt.GetSql()) != sql.DMLKind {
+		if sql.Classify(stmt.GetSql(), db.postgreSQL()) != sql.DMLKind {
 			return nil, status.Errorf(codes.InvalidArgument, "ExecuteBatchDml takes DML statements only.")
 		}
 	}

@@ -579,7 +579,4 @@ func TestConformanceInformationSchema(t *testing.T) {
 			}
 		})
 	}
-	for _, id := range []string{"K01p", "K02p", "K04p", "K06p", "K10p", "K11p"} {
-		t.Run(id, func(t *testing.T) { t.Skip("the PostgreSQL dialect is not served") })
-	}
 }

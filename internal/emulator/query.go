@@ -44,7 +44,7 @@ func (n sqlSnapshot) Table(path ...string) (*catalog.Table, bool) {
 	case 1:
 		return n.snapshot.Schema().Table(path[0])
 	case 2:
-		if t, ok := infoschema.Table(path[0], path[1]); ok {
+		if t, ok := infoschema.Table(n.snapshot.Schema(), path[0], path[1]); ok {
 			return t, true
 		}
 		return n.snapshot.Schema().Table(path[0] + "." + path[1])
@@ -165,7 +165,7 @@ func checkParameters(params *structpb.Struct) error {
 
 // refuseDML answers for statements that are no queries.
 func refuseDML(db *database, text string, sel *spannerpb.TransactionSelector) error {
-	if sql.Classify(text) != sql.DMLKind {
+	if sql.Classify(text, db.postgreSQL()) != sql.DMLKind {
 		return nil
 	}
 	readOnly := sel.GetBegin().GetReadOnly() != nil

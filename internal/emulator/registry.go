@@ -48,6 +48,11 @@ type database struct {
 	transactions transactions
 }
 
+// postgreSQL tells the dialect.
+func (db *database) postgreSQL() bool {
+	return db.dialect == databasepb.DatabaseDialect_POSTGRESQL
+}
+
 // databaseName is a parsed projects/P/instances/I/databases/D.
 type databaseName struct {
 	project, instanceID, id string
@@ -127,22 +132,20 @@ func (s *Server) createDatabase(name databaseName, dialect databasepb.DatabaseDi
 	if dialect == databasepb.DatabaseDialect_DATABASE_DIALECT_UNSPECIFIED {
 		dialect = databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL
 	}
-	newStore := store.New
-	if dialect == databasepb.DatabaseDialect_POSTGRESQL {
-		newStore = store.NewPostgreSQL
+	db := &database{name: name, dialect: dialect, created: s.opts.Now()}
+	if db.postgreSQL() {
+		db.store = store.NewPostgreSQL(s.compiler(), s.opts.Now, name.id)
+	} else {
+		db.store = store.New(s.compiler(), s.opts.Now)
 	}
-	db := &database{name: name, dialect: dialect, created: s.opts.Now(), store: newStore(s.compiler(), s.opts.Now)}
 	db.store.Changes().Configure(changestream.Options{
-		PostgreSQL: dialect == databasepb.DatabaseDialect_POSTGRESQL,
+		PostgreSQL: db.postgreSQL(),
 		Partitions: s.opts.ChangeStreams.Partitions,
 	})
 	db.sessions.init()
 	db.transactions.init()
 	if err := s.admissible(name); err != nil {
 		return nil, err
-	}
-	if dialect == databasepb.DatabaseDialect_POSTGRESQL && len(ddl) > 0 {
-		return nil, status.Error(codes.InvalidArgument, "DDL statements other than <CREATE DATABASE> are not allowed in database creation request for PostgreSQL-enabled databases.")
 	}
 	if _, err := db.store.ApplyDDL(ddl); err != nil {
 		return nil, err

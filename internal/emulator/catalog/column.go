@@ -56,6 +56,10 @@ func setType(c *Column, t ast.SchemaType) error {
 			c.Type = value.UUIDType
 			return nil
 		}
+		if typ, ok := postgreSQLType(t.Path); ok {
+			c.Type = typ
+			return nil
+		}
 	}
 	return status.Errorf(codes.Unimplemented, "Column %s: type %s is not supported", c.Name, t.SQL())
 }
@@ -245,8 +249,8 @@ func (e *editor) changeType(t *Table, c *Column, a *ast.AlterColumnType) error {
 	if err := setType(c, a.Type); err != nil {
 		return err
 	}
-	if !c.Type.Equal(old.Type) && !(textual(c.Type) && textual(old.Type) && c.Type.Code == old.Type.Code) && !(isText(c.Type) && isText(old.Type)) {
-		return status.Errorf(codes.FailedPrecondition, "Cannot change type of column `%s.%s` from `%s` to `%s`.", t.Name, c.Name, old.Type, c.Type)
+	if !convertible(old.Type, c.Type) {
+		return cannotChangeType(t, c, &old)
 	}
 	c.NotNull = a.NotNull
 	if t.IsKey(c.Ordinal) && (c.NotNull != old.NotNull || !c.Type.Equal(old.Type)) {
@@ -263,6 +267,25 @@ func (e *editor) changeType(t *Table, c *Column, a *ast.AlterColumnType) error {
 		return status.Errorf(codes.FailedPrecondition, "Cannot convert generated column `%s.%s` to a regular column.", t.Name, c.Name)
 	}
 	return nil
+}
+
+// convertible tells whether a column may change its type: between lengths and
+// between text and bytes.
+func convertible(from, to *value.Type) bool {
+	return to.Equal(from) || textual(to) && textual(from) && to.Code == from.Code || isText(to) && isText(from)
+}
+
+func cannotChangeType(t *Table, c, old *Column) error {
+	return status.Errorf(codes.FailedPrecondition, "Cannot change type of column `%s.%s` from `%s` to `%s`.", t.Name, c.Name, old.Type, c.Type)
+}
+
+// postgreSQLType is the type that the PostgreSQL dialect alone has under the
+// name PG.x.
+func postgreSQLType(path []*ast.Ident) (*value.Type, bool) {
+	if len(path) != 2 || path[0].Name != "PG" {
+		return nil, false
+	}
+	return value.PGType(path[1].Name)
 }
 
 func isText(t *value.Type) bool { return t.Code == value.StringCode || t.Code == value.BytesCode }
@@ -368,6 +391,8 @@ func Columns(expr ast.Expr) []string {
 					}
 				}
 			}
+			return false
+		case ast.Type:
 			return false
 		case *ast.Ident:
 			if !containsFold(names, n.Name) {

@@ -20,9 +20,9 @@ func Empty() *Schema {
 }
 
 // EmptyPostgreSQL is the schema of a new database in the PostgreSQL dialect.
-func EmptyPostgreSQL() *Schema {
+func EmptyPostgreSQL(database string) *Schema {
 	s := Empty()
-	s.PostgreSQL = true
+	s.PostgreSQL, s.Database = true, database
 	return s
 }
 
@@ -48,7 +48,7 @@ func (e *editor) statement() error {
 		return e.applyStream(stream)
 	}
 	if e.PostgreSQL {
-		return status.Error(codes.Unimplemented, "DDL in the PostgreSQL dialect is not served, but for change streams")
+		return e.applyPostgreSQL()
 	}
 	ddl, err := memefish.ParseDDL("", e.source)
 	if err != nil {
@@ -90,6 +90,8 @@ func syntaxError(err error) error {
 type editor struct {
 	*Schema
 	source string
+	// nullsFirst is where PostgreSQL's statement says that NULLs go in an index.
+	nullsFirst map[ast.Node]bool
 }
 
 func (e *editor) apply(ddl ast.DDL) error {

@@ -28,6 +28,7 @@ func (e *editor) createIndex(d *ast.CreateIndex) error {
 	if x.Key, err = keyParts(t, d.Keys, "Index "+name); err != nil {
 		return err
 	}
+	e.orderNulls(x.Key, d.Keys)
 	x.Suffix = keySuffix(t, x.Key)
 	if d.Storing != nil {
 		if err := x.store(t, d.Storing.Columns); err != nil {

@@ -12,7 +12,11 @@ import (
 // semicolons, each after what it depends on. database is the database's id.
 func (s *Schema) DDL(database string) []string {
 	var out []string
-	if len(s.Options) > 0 {
+	quoteName, table, index := quoteName, (*Table).ddl, (*Index).ddl
+	if s.PostgreSQL {
+		quoteName, table, index = quotePostgreSQL, (*Table).postgreSQLDDL, (*Index).postgreSQLDDL
+		out = s.postgreSQLOptions(database)
+	} else if len(s.Options) > 0 {
 		out = append(out, fmt.Sprintf("ALTER DATABASE %s SET OPTIONS (%s)", quoteName(database), optionList(s.Options)))
 	}
 	for _, n := range s.NamedSchemas {
@@ -22,10 +26,10 @@ func (s *Schema) DDL(database string) []string {
 		out = append(out, q.SQL)
 	}
 	for _, t := range s.DependencyOrder() {
-		out = append(out, t.ddl())
+		out = append(out, table(t))
 		for _, x := range t.Indexes {
 			if !x.Managed {
-				out = append(out, x.ddl(t))
+				out = append(out, index(x, t))
 			}
 		}
 	}
@@ -266,25 +270,4 @@ func quoteName(name string) string {
 		parts[i] = token.QuoteSQLIdent(p)
 	}
 	return strings.Join(parts, ".")
-}
-
-// quotePostgreSQL puts the parts of a name in double quotes that are not such
-// as folding to lower case leaves alone.
-func quotePostgreSQL(name string) string {
-	parts := strings.Split(name, ".")
-	for i, p := range parts {
-		plain := p != "all" && p != "" && strings.Trim(p, "abcdefghijklmnopqrstuvwxyz_0123456789") == "" && (p[0] < '0' || p[0] > '9')
-		if !plain {
-			parts[i] = `"` + p + `"`
-		}
-	}
-	return strings.Join(parts, ".")
-}
-
-func joinPostgreSQL(names []string) string {
-	parts := make([]string, len(names))
-	for i, n := range names {
-		parts[i] = quotePostgreSQL(n)
-	}
-	return strings.Join(parts, ", ")
 }

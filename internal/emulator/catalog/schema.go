@@ -12,9 +12,13 @@ import (
 // Schema is one immutable version of a database's schema. Names are looked up
 // without regard to case, qualified names as "schema.name".
 type Schema struct {
-	// PostgreSQL is the dialect of the DDL that Apply takes and DDL prints. Of
-	// that dialect there are only change streams.
+	// PostgreSQL is the dialect of the DDL that Apply takes and DDL prints. In
+	// it the case of names matters when they are looked up; names that differ in
+	// nothing else cannot stand beside each other in either dialect.
 	PostgreSQL bool
+	// Database is the database's id, which is the name of the catalog in
+	// PostgreSQL.
+	Database string
 	// Tables in order of creation.
 	Tables []*Table
 	// NamedSchemas in order of creation.
@@ -62,6 +66,8 @@ type Table struct {
 	Slots int
 	// Virtual tables (INFORMATION_SCHEMA, SPANNER_SYS) exist for SQL alone.
 	Virtual bool
+	// exact tells that the case of column names matters, as in PostgreSQL.
+	exact bool
 
 	columns map[string]*Column
 }
@@ -105,6 +111,14 @@ type KeyPart struct {
 	// Column is the ordinal in Table.Columns.
 	Column int
 	Desc   bool
+	// NullsReversed tells that NULLs are at the other end than in GoogleSQL,
+	// which takes NULL for the least of values.
+	NullsReversed bool
+}
+
+// Order is how the part's values are ordered.
+func (k KeyPart) Order() value.KeyOrder {
+	return value.KeyOrder{Desc: k.Desc, NullsReversed: k.NullsReversed}
 }
 
 // Interleave says how a table hangs under its parent.
@@ -242,12 +256,18 @@ type Option struct {
 // Table finds a table by its name, qualified if it is in a named schema.
 func (s *Schema) Table(name string) (*Table, bool) {
 	t, ok := s.tables[strings.ToLower(name)]
+	if ok && s.PostgreSQL && t.Name != name {
+		return nil, false
+	}
 	return t, ok
 }
 
 // Index finds an index and its table by the index's name.
 func (s *Schema) Index(name string) (*Table, *Index, bool) {
 	r, ok := s.indexes[strings.ToLower(name)]
+	if ok && s.PostgreSQL && r.index.Name != name {
+		return nil, nil, false
+	}
 	return r.table, r.index, ok
 }
 
@@ -274,7 +294,7 @@ func (s *Schema) ChangeStreamByFunction(name string) (*ChangeStream, bool) {
 // ChangeStream finds a change stream by name.
 func (s *Schema) ChangeStream(name string) (*ChangeStream, bool) {
 	for _, c := range s.ChangeStreams {
-		if strings.EqualFold(c.Name, name) {
+		if c.Name == name || !s.PostgreSQL && strings.EqualFold(c.Name, name) {
 			return c, true
 		}
 	}
@@ -297,10 +317,13 @@ const DefaultVersionRetention = time.Hour
 
 // Column finds a column by name.
 func (t *Table) Column(name string) (*Column, bool) {
-	if c, ok := t.columns[name]; ok {
+	if c, ok := t.columns[name]; ok && (!t.exact || c.Name == name) {
 		return c, true
 	}
 	c, ok := t.columns[strings.ToLower(name)]
+	if ok && t.exact && c.Name != name {
+		return nil, false
+	}
 	return c, ok
 }
 

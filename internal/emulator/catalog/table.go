@@ -32,7 +32,7 @@ func (e *editor) createTable(d *ast.CreateTable) error {
 	if len(d.Synonyms) > 0 {
 		return status.Error(codes.Unimplemented, "Table synonyms are not supported")
 	}
-	t := &Table{ID: e.newID(), Name: name}
+	t := &Table{ID: e.newID(), Name: name, exact: e.PostgreSQL}
 	for _, def := range d.Columns {
 		if err := e.addColumn(t, def); err != nil {
 			return err
@@ -114,6 +114,9 @@ func keyParts(t *Table, keys []*ast.IndexKey, owner string) ([]KeyPart, error) {
 }
 
 func keyable(t *value.Type) bool {
+	if t.IsPGNumeric() {
+		return false
+	}
 	switch t.Code {
 	case value.ArrayCode, value.StructCode, value.JSONCode, value.ProtoCode, value.TokenListCode, value.IntervalCode:
 		return false

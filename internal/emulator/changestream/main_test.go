@@ -106,7 +106,7 @@ func (d *database) stream(name string) *changestream.Stream {
 // put is a mod that leaves a row with the key k and, in the second column, v.
 func (d *database) put(table string, k, v int64) changestream.Mod {
 	row := value.Row(nil).AppendValue(value.Int64(k)).AppendValue(value.Int64(v))
-	return changestream.Mod{Table: d.table(table), Key: string(value.AppendKeyValue(nil, value.Int64(k), false)), Type: changestream.Insert, New: row}
+	return changestream.Mod{Table: d.table(table), Key: string(value.AppendKeyValue(nil, value.Int64(k), value.KeyOrder{})), Type: changestream.Insert, New: row}
 }
 
 const kvDDL = "CREATE TABLE T (K INT64 NOT NULL, V INT64) PRIMARY KEY (K)"

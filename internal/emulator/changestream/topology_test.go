@@ -14,7 +14,7 @@ import (
 
 const mutableDDL = "CREATE CHANGE STREAM S FOR T OPTIONS (partition_mode = 'MUTABLE_KEY_RANGE')"
 
-func key(n int64) string { return string(value.AppendKeyValue(nil, value.Int64(n), false)) }
+func key(n int64) string { return string(value.AppendKeyValue(nil, value.Int64(n), value.KeyOrder{})) }
 
 func tokensOf(list []changestream.Partition) []string {
 	var out []string

@@ -1,7 +1,7 @@
 // Package infoschema gives the INFORMATION_SCHEMA and SPANNER_SYS views of the
 // embedded Spanner, computed from a catalog.Schema whenever they are read.
 //
-// The columns and the way rows are filled follow the service, GoogleSQL
+// The columns and the way rows are filled follow the service, in either
 // dialect. The package knows nothing of SQL: a view is a virtual table and a
 // sequence of rows, which the query engine scans like any other.
 package infoschema
@@ -32,6 +32,8 @@ type view struct {
 // filler makes rows of one view.
 type filler struct {
 	schema *catalog.Schema
+	// columns are the names of the view's columns.
+	columns []string
 	// system are the views themselves, in order of name.
 	system []*catalog.Table
 	yield  func(value.Row) bool
@@ -39,9 +41,10 @@ type filler struct {
 	row    value.Row
 }
 
-// Table finds a view by the name of its schema and its own, in any case.
-func Table(schema, name string) (*catalog.Table, bool) {
-	v, ok := views()[strings.ToUpper(schema)+"."+strings.ToUpper(name)]
+// Table finds a view of the schema's dialect by the name of its schema and its
+// own, in any case; in PostgreSQL, where names are folded, in lower case.
+func Table(database *catalog.Schema, schema, name string) (*catalog.Table, bool) {
+	v, ok := viewsOf(database)[qualified(database, schema, name)]
 	if !ok {
 		return nil, false
 	}
@@ -52,16 +55,34 @@ func Table(schema, name string) (*catalog.Table, bool) {
 // next one.
 func Rows(schema *catalog.Schema, t *catalog.Table) iter.Seq[value.Row] {
 	return func(yield func(value.Row) bool) {
-		v, ok := views()[t.Name]
+		views := viewsOf(schema)
+		v, ok := views[t.Name]
 		if !ok {
 			return
 		}
 		f := &filler{schema: schema, yield: yield}
-		for _, name := range slices.Sorted(maps.Keys(views())) {
-			f.system = append(f.system, views()[name].table)
+		for _, c := range v.table.Columns {
+			f.columns = append(f.columns, c.Name)
+		}
+		for _, name := range slices.Sorted(maps.Keys(views)) {
+			f.system = append(f.system, views[name].table)
 		}
 		v.fill(f)
 	}
+}
+
+func viewsOf(schema *catalog.Schema) map[string]*view {
+	if schema.PostgreSQL {
+		return postgreSQLViews()
+	}
+	return views()
+}
+
+func qualified(database *catalog.Schema, schema, name string) string {
+	if database.PostgreSQL {
+		return schema + "." + name
+	}
+	return strings.ToUpper(schema) + "." + strings.ToUpper(name)
 }
 
 // emit gives one row: nil, string, int64 or bool for each column.
@@ -70,7 +91,10 @@ func (f *filler) emit(cells ...any) {
 		return
 	}
 	f.row = f.row[:0]
-	for _, c := range cells {
+	for i, c := range cells {
+		if f.schema.PostgreSQL {
+			c = f.respell(f.columns[i], c)
+		}
 		switch c := c.(type) {
 		case string:
 			f.row = f.row.AppendValue(value.String(c))

@@ -131,11 +131,18 @@ type mean struct {
 	n     int64
 	sum   float64
 	exact *big.Rat
+	// nan and scale are of PostgreSQL's numerics.
+	nan   bool
+	scale int
 }
 
 func (m *mean) add(args, _ []value.Value) error {
 	m.n++
 	if args[0].Type().Code == value.NumericCode {
+		if args[0].Type().IsPGNumeric() {
+			_, scale := args[0].AsDecimal()
+			m.nan, m.scale = m.nan || args[0].IsPGNaN(), max(m.scale, scale)
+		}
 		m.exact.Add(m.exact, args[0].AsNumeric())
 	} else {
 		m.sum += args[0].AsFloat64()
@@ -147,6 +154,11 @@ func (m *mean) result(t *value.Type) (value.Value, error) {
 	switch {
 	case m.n == 0:
 		return value.Null(t), nil
+	case t.IsPGNumeric():
+		if m.nan {
+			return value.PGNumeric("NaN"), nil
+		}
+		return pgQuotient(m.exact, new(big.Rat).SetInt64(m.n), m.scale, 0)
 	case t.Code == value.NumericCode:
 		return roundNumeric(new(big.Rat).Quo(m.exact, new(big.Rat).SetInt64(m.n)))
 	}
@@ -175,8 +187,12 @@ func bindExtreme(sign int) func(*analyzer, *aggregate) error {
 		if !comparable(t, false) {
 			return errMismatch
 		}
+		pick := extreme
+		if a.pg {
+			pick = pgExtreme
+		}
 		agg.t = t
-		agg.start = startFold(func(a, b value.Value) (value.Value, error) { return extreme(sign, a, b), nil })
+		agg.start = startFold(func(a, b value.Value) (value.Value, error) { return pick(sign, a, b), nil })
 		return nil
 	}
 }
@@ -188,6 +204,14 @@ func extreme(sign int, a, b value.Value) value.Value {
 	case isNaN(a):
 		return a
 	case isNaN(b) || sign*value.Compare(a, b) < 0:
+		return b
+	}
+	return a
+}
+
+// pgExtreme is extreme for PostgreSQL, where NaN is the greatest number.
+func pgExtreme(sign int, a, b value.Value) value.Value {
+	if sign*pgCompare(a, b) < 0 {
 		return b
 	}
 	return a

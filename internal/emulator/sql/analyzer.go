@@ -23,8 +23,12 @@ type analyzer struct {
 	// lookup resolves table names; nil where no table may be named.
 	lookup func(path ...string) (*catalog.Table, bool)
 	loc    *time.Location
-	params map[string]*parameter
-	depth  int
+	// pg tells that the statement is in the PostgreSQL dialect; nullsFirst is
+	// where its ORDER BY items say that NULLs go.
+	pg         bool
+	nullsFirst map[ast.Node]bool
+	params     map[string]*parameter
+	depth      int
 	// scans are all table scans of the statement, in order of appearance.
 	scans []*tableScan
 	// volatile tells that the expression's value is not a function of its row.
@@ -37,6 +41,7 @@ func newAnalyzer(text string, schema *catalog.Schema, params map[string]relation
 		return nil, err
 	}
 	a := &analyzer{text: text, schema: schema, loc: loc, params: make(map[string]*parameter, len(params))}
+	a.pg = schema != nil && schema.PostgreSQL
 	for name, p := range params {
 		if len(name) > maxIdentifier {
 			return nil, invalid("Invalid parameter name: %s is longer than %d characters", name, maxIdentifier)

@@ -10,6 +10,9 @@ import (
 )
 
 func int64Arithmetic(op ast.BinaryOp, a, b int64) (value.Value, error) {
+	if op == ast.OpDiv && b == 0 {
+		return value.Value{}, outOfRange("division by zero")
+	}
 	n, ok := int64Checked(op, a, b)
 	if !ok {
 		return value.Value{}, outOfRange("int64 overflow: %d %s %d", a, op, b)
@@ -25,6 +28,8 @@ func int64Checked(op ast.BinaryOp, a, b int64) (int64, bool) {
 	case ast.OpSub:
 		n := a - b
 		return n, (n < a) == (b > 0)
+	case ast.OpDiv:
+		return a / b, !(a == math.MinInt64 && b == -1)
 	default:
 		if a == 0 || b == 0 {
 			return 0, true

@@ -41,7 +41,7 @@ func (a *analyzer) coerce(x expr, t *value.Type) (expr, error) {
 	if x.typ() == nil || !widens(x.typ(), t) {
 		return nil, errMismatch
 	}
-	return &castExpr{x: x, t: t, conv: conversion(x.typ(), t, a.loc)}, nil
+	return &castExpr{x: x, t: t, conv: a.conversion(x.typ(), t)}, nil
 }
 
 // coerceAll coerces every expression to t.

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	"github.com/cloudspannerecosystem/memefish/ast"
 
 	"spanbulk/internal/emulator/value"
@@ -89,7 +91,8 @@ func (s *scope) dateArithmetic(op ast.BinaryOp, args []expr) (expr, error) {
 
 func isType(x expr, code value.Code) bool { return x.typ() != nil && x.typ().Code == code }
 
-// arithmetic is + - * / on numbers; / on INT64 is FLOAT64.
+// arithmetic is + - * / on numbers; / on INT64 is FLOAT64, in PostgreSQL the
+// whole part of the quotient.
 func (s *scope) arithmetic(op ast.BinaryOp, args []expr) (expr, error) {
 	args, t, err := s.a.unify(args)
 	if err != nil {
@@ -98,7 +101,7 @@ func (s *scope) arithmetic(op ast.BinaryOp, args []expr) (expr, error) {
 	if t == nil {
 		t = value.Int64Type
 	}
-	if t.Code == value.Float32Code || t.Code == value.Int64Code && op == ast.OpDiv {
+	if t.Code == value.Float32Code || t.Code == value.Int64Code && op == ast.OpDiv && !s.a.pg {
 		t = value.Float64Type
 	}
 	if args, err = s.a.coerceAll(args, t); err != nil {
@@ -120,6 +123,9 @@ func arithmeticOn(op ast.BinaryOp, t *value.Type) func([]value.Value) (value.Val
 			return float64Arithmetic(op, v[0].AsFloat64(), v[1].AsFloat64())
 		}
 	case value.NumericCode:
+		if t.IsPGNumeric() {
+			return pgArithmetic(op)
+		}
 		return func(v []value.Value) (value.Value, error) { return numericArithmetic(op, v[0], v[1]) }
 	}
 	return nil
@@ -136,8 +142,30 @@ func (s *scope) bitwise(op ast.BinaryOp, args []expr) (expr, error) {
 	return &strictExpr{args: args, t: value.Int64Type, f: f}, nil
 }
 
+// asTexts makes text of what PostgreSQL joins to a text.
+func (s *scope) asTexts(args []expr) []expr {
+	isText := func(x expr) bool { return isType(x, value.StringCode) }
+	if !slices.ContainsFunc(args, isText) {
+		return args
+	}
+	out := make([]expr, len(args))
+	for i, x := range args {
+		out[i] = x
+		if x.typ() == nil || isText(x) || x.typ().Code == value.ArrayCode || x.typ().Code == value.BytesCode {
+			continue
+		}
+		if conv := s.a.conversion(x.typ(), value.StringType); conv != nil {
+			out[i] = &castExpr{x: x, t: value.StringType, conv: conv}
+		}
+	}
+	return out
+}
+
 // concat is || on STRING, BYTES and ARRAY.
 func (s *scope) concat(args []expr) (expr, error) {
+	if s.a.pg {
+		args = s.asTexts(args)
+	}
 	args, t, err := s.a.unify(args)
 	if err != nil {
 		return nil, err

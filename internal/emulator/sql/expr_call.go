@@ -2,6 +2,7 @@ package sql
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/cloudspannerecosystem/memefish/ast"
@@ -83,6 +84,9 @@ func (s *scope) function(n *ast.CallExpr, name string) (expr, error) {
 	}
 	bind, special := binders[name]
 	sigs, plain := signatures[name]
+	if s.a.pg {
+		bind, special, sigs, plain = pgFunction(name, bind, sigs)
+	}
 	switch {
 	case unserved(name):
 		return nil, unimplemented("function " + name)
@@ -103,6 +107,15 @@ func (s *scope) function(n *ast.CallExpr, name string) (expr, error) {
 		return nil, s.a.orMismatch(err, n, "No matching signature for function %s for argument types: %s", name, typeNames(args))
 	}
 	return x, nil
+}
+
+// pgFunction adds what PostgreSQL has of a function.
+func pgFunction(name string, bind binder, sigs []signature) (binder, bool, []signature, bool) {
+	if b, ok := pgBinders[name]; ok {
+		bind = b
+	}
+	sigs = slices.Concat(pgSignatures[name], pgNumericFunctions[name], sigs)
+	return bind, bind != nil, sigs, len(sigs) > 0
 }
 
 // unserved tells of functions that Spanner has and this package has not.

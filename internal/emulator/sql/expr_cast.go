@@ -59,7 +59,7 @@ func (s *scope) cast(n *ast.CastExpr) (expr, error) {
 			return c, nil
 		}
 	}
-	conv := conversion(x.typ(), t, s.a.loc)
+	conv := s.a.conversion(x.typ(), t)
 	if conv == nil {
 		return nil, s.a.invalidAt(n, "Invalid cast from %s to %s", x.typ(), t)
 	}
@@ -97,6 +97,11 @@ func (a *analyzer) castType(n ast.Type) (*value.Type, error) {
 	case *ast.NamedType:
 		if len(n.Path) == 1 {
 			if t, ok := value.ScalarType(n.Path[0].Name); ok {
+				return t, nil
+			}
+		}
+		if len(n.Path) == 2 && n.Path[0].Name == "PG" && a.pg {
+			if t, ok := value.PGType(n.Path[1].Name); ok {
 				return t, nil
 			}
 		}

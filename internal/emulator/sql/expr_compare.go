@@ -18,6 +18,7 @@ type operand struct {
 type compareExpr struct {
 	op   ast.BinaryOp
 	l, r operand
+	pg   bool
 }
 
 func (x *compareExpr) typ() *value.Type { return value.BoolType }
@@ -30,6 +31,9 @@ func (x *compareExpr) eval(e *env) (value.Value, error) {
 	r, err := x.r.eval(e)
 	if err != nil || r.IsNull() {
 		return value.Null(value.BoolType), err
+	}
+	if x.pg {
+		return pgComparison(x.op, l, r), nil
 	}
 	return compareValues(x.op, l, r), nil
 }
@@ -45,7 +49,11 @@ func compareValues(op ast.BinaryOp, l, r value.Value) value.Value {
 			return v
 		}
 	}
-	c := value.Compare(l, r)
+	return comparison(op, value.Compare(l, r))
+}
+
+// comparison is what an operator says of two values that compare as c.
+func comparison(op ast.BinaryOp, c int) value.Value {
 	switch op {
 	case ast.OpEqual:
 		return value.Bool(c == 0)
@@ -146,7 +154,7 @@ func (s *scope) compare(n *ast.BinaryExpr) (expr, error) {
 	if !comparable(t, equality) {
 		return nil, s.a.invalidAt(n, "%s is not defined for arguments of type %s", n.Op, t)
 	}
-	return &compareExpr{op: n.Op, l: ops[0], r: ops[1]}, nil
+	return &compareExpr{op: n.Op, l: ops[0], r: ops[1], pg: s.a.pg}, nil
 }
 
 // comparable tells whether values of a type can be compared for equality, or

@@ -27,12 +27,12 @@ func (x *literal) coerce(a *analyzer, t *value.Type) (expr, error) {
 	if x.v.Type() == nil {
 		return nil, errMismatch
 	}
-	if !x.loose || !literalFits(x.v.Type(), t) {
+	if !x.loose || !a.literalFits(x.v.Type(), t) {
 		if !widens(x.v.Type(), t) {
 			return nil, errMismatch
 		}
 	}
-	v, err := conversion(x.v.Type(), t, a.loc)(x.v)
+	v, err := a.conversion(x.v.Type(), t)(x.v)
 	if err != nil {
 		return nil, invalid("Could not cast literal %s to type %s", quoted(x.v), t)
 	}
@@ -79,6 +79,13 @@ func (a *analyzer) literal(n ast.Expr) (expr, error) {
 		}
 		return &literal{v: value.Int64(i), loose: true}, nil
 	case *ast.FloatLiteral:
+		if a.pg {
+			v, ok := value.ParsePGNumeric(n.Value)
+			if !ok {
+				return nil, a.invalidAt(n, "value overflows numeric format")
+			}
+			return &literal{v: v, loose: true}, nil
+		}
 		f, err := strconv.ParseFloat(n.Value, 64)
 		if err != nil || math.IsInf(f, 0) {
 			return nil, a.invalidAt(n, "Invalid floating point literal: %s", n.Value)

@@ -70,7 +70,7 @@ func (x *paramExpr) coerce(a *analyzer, t *value.Type) (expr, error) {
 		}
 		return nil, errMismatch
 	}
-	v, err := conversion(x.p.t, t, a.loc)(x.p.v)
+	v, err := a.conversion(x.p.t, t)(x.p.v)
 	if err != nil {
 		return nil, invalid("Invalid value for bind parameter %s: Expected %s.", x.p.name, t)
 	}

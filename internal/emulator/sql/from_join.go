@@ -2,6 +2,7 @@ package sql
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/cloudspannerecosystem/memefish/ast"
 
@@ -233,11 +234,21 @@ func (l *leaf) keepRows(e *env) (*keptRows, error) {
 // DISTINCT take as one.
 func hashText(v value.Value) string { return string(appendHash(nil, v)) }
 
+// withoutTrailingZeros spells PostgreSQL's numerics that are equal alike.
+func withoutTrailingZeros(v value.Value) value.Value {
+	if text := v.AsString(); v.Type().IsPGNumeric() && strings.Contains(text, ".") {
+		return value.PGNumeric(strings.TrimSuffix(strings.TrimRight(text, "0"), "."))
+	}
+	return v
+}
+
 func appendHash(dst []byte, v value.Value) []byte {
 	if v.IsNull() {
 		return append(dst, 0)
 	}
 	switch v.Type().Code {
+	case value.NumericCode:
+		v = withoutTrailingZeros(v)
 	case value.Float64Code, value.Float32Code:
 		if v.AsFloat64() == 0 {
 			v = value.Float64(0)

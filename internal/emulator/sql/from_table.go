@@ -76,7 +76,7 @@ func (t *tableScan) withBase(e *env, entry value.Row, yield func() error) error 
 	var key []byte
 	for _, part := range t.table.PrimaryKey {
 		wire := entry.Cell(t.indexColumns[part.Column])
-		key = value.AppendKey(key, t.table.Columns[part.Column].Type, wire, part.Desc)
+		key = value.AppendKey(key, t.table.Columns[part.Column].Type, wire, part.Order())
 	}
 	point := []relation.KeyRange{{Start: key, End: value.PrefixEnd(key)}}
 	for row, err := range e.rt.snap.Scan(e.rt.ctx, relation.Scan{Table: t.table, Ranges: point}) {

@@ -96,7 +96,7 @@ func FuzzReadFunctionCall(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	postgreSQL, err := catalog.EmptyPostgreSQL().Apply("CREATE CHANGE STREAM s FOR ALL")
+	postgreSQL, err := catalog.EmptyPostgreSQL("d").Apply("CREATE CHANGE STREAM s FOR ALL")
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -22,7 +22,7 @@ type seek struct {
 	points []keyPoint
 	// bounds limit the key part after them.
 	bounds []keyBound
-	desc   bool
+	order  value.KeyOrder
 	t      *value.Type
 }
 
@@ -32,7 +32,7 @@ type keyPoint struct {
 	items []operand
 	array *operand
 	null  bool
-	desc  bool
+	order value.KeyOrder
 	t     *value.Type
 }
 
@@ -89,13 +89,16 @@ func (s *scope) seekFor(l *leaf, scan *tableScan) *seek {
 	k := &seek{}
 	for _, part := range scan.keyColumns() {
 		t := scan.table.Columns[part.Column].Type
+		if s.a.pg && isFloat(t) {
+			break // its NaN is the greatest value, but not in keys
+		}
 		col := &keyColumn{scope: s, leaf: l, column: part.Column, scan: scan}
 		if p := col.point(l.filters); p != nil {
-			p.desc, p.t = part.Desc, t
+			p.order, p.t = part.Order(), t
 			k.points = append(k.points, *p)
 			continue
 		}
-		k.bounds, k.desc, k.t = col.bounds(l.filters), part.Desc, t
+		k.bounds, k.order, k.t = col.bounds(l.filters), part.Order(), t
 		break
 	}
 	if len(k.points) == 0 && len(k.bounds) == 0 {
@@ -240,7 +243,7 @@ func (k *seek) ranges(e *env) ([]relation.KeyRange, error) {
 // encode lists the encoded values of one key part.
 func (p *keyPoint) encode(e *env) ([][]byte, error) {
 	if p.null {
-		return [][]byte{value.AppendKeyValue(nil, value.Null(p.t), p.desc)}, nil
+		return [][]byte{value.AppendKeyValue(nil, value.Null(p.t), p.order)}, nil
 	}
 	var values []value.Value
 	if p.array != nil {
@@ -260,7 +263,7 @@ func (p *keyPoint) encode(e *env) ([][]byte, error) {
 	out := make([][]byte, 0, len(values))
 	for _, v := range values {
 		if !v.IsNull() && !isNaN(v) {
-			out = append(out, value.AppendKeyValue(nil, v, p.desc))
+			out = append(out, value.AppendKeyValue(nil, v, p.order))
 		}
 	}
 	return out, nil
@@ -272,14 +275,14 @@ func (k *seek) interval(e *env) (start, end []byte, err error) {
 	if len(k.bounds) == 0 {
 		return nil, nil, nil
 	}
-	null := value.AppendKeyValue(nil, value.Null(k.t), k.desc)
-	if k.desc {
+	null := value.AppendKeyValue(nil, value.Null(k.t), k.order)
+	if k.order.Desc != k.order.NullsReversed {
 		end = null
 	} else {
 		start = value.PrefixEnd(null)
 	}
 	for _, b := range k.bounds {
-		lo, hi, err := b.encode(e, k.t, k.desc)
+		lo, hi, err := b.encode(e, k.t, k.order.Desc)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -306,7 +309,7 @@ func (b keyBound) encode(e *env, t *value.Type, desc bool) (lo, hi []byte, err e
 		// Nothing compares with NULL: an empty range.
 		return []byte{0xFF, 0xFF}, []byte{}, nil
 	}
-	key := value.AppendKeyValue(nil, v, desc)
+	key := value.AppendKeyValue(nil, v, value.KeyOrder{Desc: desc})
 	after := value.PrefixEnd(key)
 	switch op := b.op; {
 	case op == ast.OpGreaterEqual && !desc, op == ast.OpLessEqual && desc:
@@ -330,7 +333,7 @@ func encodePrefix(prefix string, t *value.Type, desc bool) (lo, hi []byte, err e
 	if strings.IndexByte(prefix, 0) >= 0 {
 		return nil, nil, nil
 	}
-	key := value.AppendKeyValue(nil, v, desc)
+	key := value.AppendKeyValue(nil, v, value.KeyOrder{Desc: desc})
 	key = key[:len(key)-2]
 	return key, value.PrefixEnd(key), nil
 }

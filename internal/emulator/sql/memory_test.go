@@ -70,7 +70,7 @@ func (m *memory) insert(tb testing.TB, table string, cells ...any) {
 func (m *memory) put(id int, t *catalog.Table, parts []catalog.KeyPart, row, entry value.Row) {
 	var key []byte
 	for _, p := range parts {
-		key = value.AppendKey(key, t.Columns[p.Column].Type, row.Cell(p.Column), p.Desc)
+		key = value.AppendKey(key, t.Columns[p.Column].Type, row.Cell(p.Column), p.Order())
 	}
 	rows := m.tables[id]
 	at, _ := slices.BinarySearchFunc(rows, key, func(s stored, k []byte) int { return bytes.Compare(s.key, k) })
@@ -107,7 +107,7 @@ func (m *memory) Now() time.Time          { return time.Now() }
 
 func (m *memory) Table(path ...string) (*catalog.Table, bool) {
 	if len(path) == 2 {
-		if t, ok := infoschema.Table(path[0], path[1]); ok {
+		if t, ok := infoschema.Table(m.schema, path[0], path[1]); ok {
 			return t, true
 		}
 	}

@@ -6,13 +6,48 @@ import (
 
 	"github.com/cloudspannerecosystem/memefish/ast"
 
+	"spanbulk/internal/emulator/catalog"
 	"spanbulk/internal/emulator/value"
 )
 
-// orderKey is one key of an ORDER BY. NULL is the smallest value.
+// orderKey is one key of an ORDER BY. In GoogleSQL NULL is the smallest value,
+// in PostgreSQL the greatest unless the statement says otherwise.
 type orderKey struct {
-	x    expr
-	desc bool
+	x          expr
+	desc       bool
+	nullsFirst bool
+	pg         bool
+}
+
+func (a *analyzer) orderKey(item *ast.OrderByItem, x expr) orderKey {
+	k := orderKey{x: x, desc: item.Dir == ast.DirectionDesc, pg: a.pg}
+	k.nullsFirst = k.desc == a.pg
+	if first, said := a.nullsFirst[item]; said {
+		k.nullsFirst = first
+	}
+	return k
+}
+
+func (k orderKey) compare(a, b value.Value) int {
+	if a.IsNull() || b.IsNull() {
+		switch {
+		case a.IsNull() && b.IsNull():
+			return 0
+		case a.IsNull() == k.nullsFirst:
+			return -1
+		}
+		return 1
+	}
+	c := 0
+	if k.pg {
+		c = pgCompare(a, b)
+	} else {
+		c = value.Compare(a, b)
+	}
+	if k.desc {
+		return -c
+	}
+	return c
 }
 
 func (p *plan) orderBy(n *ast.OrderBy) error {
@@ -48,7 +83,7 @@ func (s *scope) orderKeys(n *ast.OrderBy, column func(i int64) (expr, bool)) ([]
 		if !comparable(x.typ(), false) {
 			return nil, s.a.invalidAt(item, "ORDER BY does not support expressions of type %s", x.typ())
 		}
-		keys = append(keys, orderKey{x, item.Dir == ast.DirectionDesc})
+		keys = append(keys, s.a.orderKey(item, x))
 	}
 	return keys, nil
 }
@@ -112,11 +147,7 @@ func evalKeys(e *env, order []orderKey) ([]value.Value, error) {
 
 func compareKeys(order []orderKey, a, b []value.Value) int {
 	for i, k := range order {
-		c := value.Compare(a[i], b[i])
-		if k.desc {
-			c = -c
-		}
-		if c != 0 {
+		if c := k.compare(a[i], b[i]); c != 0 {
 			return c
 		}
 	}
@@ -140,11 +171,18 @@ func (p *plan) ordered() bool {
 	}
 	for i, k := range p.order {
 		col := &keyColumn{scope: p.scope, leaf: l, column: key[i].Column}
-		if !col.is(k.x) || k.desc != key[i].Desc {
+		if !col.is(k.x) || k.desc != key[i].Desc || !k.followsKey(scan.table.Columns[key[i].Column], key[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// followsKey tells whether NULLs and NaNs stand in a key of a column where the
+// ORDER BY wants them.
+func (k orderKey) followsKey(c *catalog.Column, part catalog.KeyPart) bool {
+	keyFirst := part.Desc == part.NullsReversed
+	return (c.NotNull || k.nullsFirst == keyFirst) && !(k.pg && isFloat(c.Type))
 }
 
 func (p *plan) limits(n *ast.Limit) error {

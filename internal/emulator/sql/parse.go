@@ -31,7 +31,10 @@ const (
 )
 
 // Classify tells what sort of statement text is, without a schema.
-func Classify(text string) Kind {
+func Classify(text string, postgreSQL bool) Kind {
+	if postgreSQL {
+		return classifyPostgreSQL(text)
+	}
 	stmt, _, err := parseStatement(text)
 	if err != nil {
 		return InvalidKind

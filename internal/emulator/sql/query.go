@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"spanbulk/internal/emulator/catalog"
 	"spanbulk/internal/emulator/relation"
 	"spanbulk/internal/emulator/value"
 )
@@ -30,7 +31,7 @@ type Query struct {
 // codes: INVALID_ARGUMENT for a statement that is wrong, UNIMPLEMENTED for one
 // that this package does not evaluate.
 func Prepare(snap relation.Snapshot, text string, params map[string]relation.Param) (*Query, error) {
-	stmt, text, err := parseQuery(text)
+	stmt, text, nullsFirst, err := parseIn(snap.Schema(), text)
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +39,7 @@ func Prepare(snap relation.Snapshot, text string, params map[string]relation.Par
 	if err != nil {
 		return nil, asInvalid(err)
 	}
+	a.nullsFirst = nullsFirst
 	a.lookup = snap.Table
 	p, err := a.query(stmt.Query, nil, nil)
 	if err == nil {
@@ -53,6 +55,16 @@ func Prepare(snap relation.Snapshot, text string, params map[string]relation.Par
 		return nil, asInvalid(err)
 	}
 	return &Query{snap: snap, a: a, plan: p, bypass: bypassHint(stmt.Hint)}, nil
+}
+
+// parseIn parses a query in the dialect of a schema.
+func parseIn(schema *catalog.Schema, text string) (stmt *ast.QueryStatement, single string, nullsFirst map[ast.Node]bool, err error) {
+	if schema.PostgreSQL {
+		stmt, nullsFirst, err = parsePostgreSQL(text)
+		return stmt, text, nullsFirst, err
+	}
+	stmt, single, err = parseQuery(text)
+	return stmt, single, nil, err
 }
 
 // asInvalid turns what evaluation would report about data into a fault of the

@@ -205,7 +205,7 @@ func (x *indexPlan) entryKey(row value.Row) (key string, prefix int, ok bool, er
 		if i == x.keyLen {
 			prefix = len(b)
 		}
-		b = value.AppendKey(b, k.column.Type, row.Cell(k.column.Slot), k.desc)
+		b = value.AppendKey(b, k.column.Type, row.Cell(k.column.Slot), k.order)
 	}
 	if len(x.key) == x.keyLen {
 		prefix = len(b)

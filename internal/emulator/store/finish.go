@@ -200,12 +200,12 @@ func (p *plan) matching(x *indexPlan, cols []*catalog.Column, other value.Row, o
 	if x == nil {
 		for _, k := range p.table.PrimaryKey[:len(cols)] {
 			c := p.table.Columns[k.Column]
-			prefix = value.AppendKey(prefix, c.Type, cellFor(c), k.Desc)
+			prefix = value.AppendKey(prefix, c.Type, cellFor(c), k.Order())
 		}
 		return rowsIn(p.tree, string(prefix), string(value.PrefixEnd(prefix)))
 	}
 	for _, k := range x.key[:x.keyLen] {
-		prefix = value.AppendKey(prefix, k.column.Type, cellFor(k.column), k.desc)
+		prefix = value.AppendKey(prefix, k.column.Type, cellFor(k.column), k.order)
 	}
 	var out []Entry
 	for _, e := range rowsIn(x.tree, string(prefix), string(value.PrefixEnd(prefix))) {
@@ -220,7 +220,7 @@ func (p *plan) keyFromEntry(x *indexPlan, entry value.Row) string {
 	var key []byte
 	for _, k := range p.table.PrimaryKey {
 		c := p.table.Columns[k.Column]
-		key = value.AppendKey(key, c.Type, entry.Cell(slices.Index(x.entry, c)), k.Desc)
+		key = value.AppendKey(key, c.Type, entry.Cell(slices.Index(x.entry, c)), k.Order())
 	}
 	return string(key)
 }

@@ -90,7 +90,7 @@ func (k keyCoder) encode(key *structpb.ListValue) ([]byte, error) {
 		if scratch, err = k.canonical(scratch[:0], c, wire); err != nil {
 			return nil, err
 		}
-		out = value.AppendKey(out, c.Type, scratch, k.parts[i].Desc)
+		out = value.AppendKey(out, c.Type, scratch, k.parts[i].Order())
 	}
 	return out, nil
 }

@@ -88,7 +88,7 @@ type indexPlan struct {
 
 type keyColumn struct {
 	column *catalog.Column
-	desc   bool
+	order  value.KeyOrder
 }
 
 // foreignKey resolves one enforced foreign key.
@@ -185,13 +185,13 @@ func newIndexPlan(t *catalog.Table, x *catalog.Index, tr *tree) *indexPlan {
 		ip.entry = append(ip.entry, t.Columns[n])
 	}
 	for _, k := range x.Key {
-		ip.key = append(ip.key, keyColumn{t.Columns[k.Column], k.Desc})
+		ip.key = append(ip.key, keyColumn{t.Columns[k.Column], k.Order()})
 		if x.NullFiltered {
 			ip.notNull = append(ip.notNull, t.Columns[k.Column])
 		}
 	}
 	for _, k := range x.Suffix {
-		ip.key = append(ip.key, keyColumn{t.Columns[k.Column], k.Desc})
+		ip.key = append(ip.key, keyColumn{t.Columns[k.Column], k.Order()})
 	}
 	for _, n := range x.NotNullColumns {
 		ip.notNull = append(ip.notNull, t.Columns[n])

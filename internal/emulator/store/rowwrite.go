@@ -196,7 +196,7 @@ func (r *rowWrite) setKey(s *shape, cells [][]byte) error {
 		} else {
 			cell = r.row.Cell(c.Slot)
 		}
-		key = value.AppendKey(key, c.Type, cell, k.Desc)
+		key = value.AppendKey(key, c.Type, cell, k.Order())
 		if p := s.plan.parent; p != nil && i == len(p.table.PrimaryKey)-1 {
 			r.parentEnd = len(key)
 		}

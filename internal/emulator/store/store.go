@@ -45,9 +45,9 @@ func New(compiler relation.Compiler, now func() time.Time) *Store {
 	return newStore(compiler, now, catalog.Empty())
 }
 
-// NewPostgreSQL is New for the PostgreSQL dialect.
-func NewPostgreSQL(compiler relation.Compiler, now func() time.Time) *Store {
-	s := newStore(compiler, now, catalog.EmptyPostgreSQL())
+// NewPostgreSQL is New for the PostgreSQL dialect; database is the database's id.
+func NewPostgreSQL(compiler relation.Compiler, now func() time.Time, database string) *Store {
+	s := newStore(compiler, now, catalog.EmptyPostgreSQL(database))
 	s.changes.Configure(changestream.Options{PostgreSQL: true})
 	return s
 }

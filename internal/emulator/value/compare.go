@@ -20,6 +20,11 @@ func Compare(a, b Value) int {
 		return strings.Compare(a.s, b.s)
 	case ArrayCode, StructCode:
 		return compareLists(a.list, b.list)
+	case NumericCode:
+		if a.typ.IsPGNumeric() {
+			return comparePGNumeric(a, b)
+		}
+		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.lo, b.lo))
 	default:
 		// BOOL, INT64, ENUM, DATE use n alone; TIMESTAMP and NUMERIC have their
 		// lower half, never negative, in lo.

@@ -127,6 +127,10 @@ func decodeText(t *Type, text []byte) (Value, error) {
 		}
 		return Value{typ: t, valid: true, n: n}, nil
 	case NumericCode:
+		if t.IsPGNumeric() {
+			v, ok := ParsePGNumeric(string(text))
+			return orMisfit(v, t, ok)
+		}
 		v, ok := ParseNumeric(string(text))
 		return orMisfit(v, t, ok)
 	case BytesCode, ProtoCode:
@@ -139,6 +143,10 @@ func decodeText(t *Type, text []byte) (Value, error) {
 		p := parseDate(text)
 		return orOutOfRange(Date(p.days), t, p)
 	case JSONCode:
+		if t.IsPGJSONB() {
+			v, ok := ParseJSONB(string(text))
+			return orMisfit(v, t, ok)
+		}
 		v, ok := ParseJSON(string(text))
 		return orMisfit(v, t, ok)
 	case UUIDCode:
@@ -225,7 +233,11 @@ func canonicalJSON(dst []byte, t *Type, text []byte) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, tagString, 0)
 	// The parser keeps nothing of the text.
-	dst, ok := appendJSON(dst, unsafe.String(unsafe.SliceData(text), len(text)))
+	spell := appendJSON
+	if t.IsPGJSONB() {
+		spell = appendJSONB
+	}
+	dst, ok := spell(dst, unsafe.String(unsafe.SliceData(text), len(text)))
 	if !ok {
 		return dst[:start], misfit(t)
 	}
@@ -252,6 +264,7 @@ func isCanonical(t *Type, m member) bool {
 		p := parseDate(m.payload)
 		return m.tag == tagString && len(m.payload) == 10 && p.inForm && p.inRange
 	case NumericCode:
+		// A plain numeric is spelled so in either dialect.
 		return m.tag == tagString && isPlainNumeric(m.payload)
 	case BytesCode:
 		return m.tag == tagString && isPlainBase64(m.payload)

@@ -16,27 +16,40 @@ import (
 const (
 	keyNull  = 0x00
 	keyValue = 0x01
+	// keyNullLast is NULL where it sorts after all values.
+	keyNullLast = 0x02
 	// Within text a zero byte is escaped as 00 FF; 00 01 ends the text and
 	// sorts before any continuation.
 	keyEscape = 0xFF
 	keyEnd    = 0x01
 )
 
+// KeyOrder is the order of one key part.
+type KeyOrder struct {
+	Desc bool
+	// NullsReversed puts NULLs at the other end than GoogleSQL does: last, and
+	// first with Desc.
+	NullsReversed bool
+}
+
 // AppendKey appends the order-preserving encoding of one key part, given as
 // the canonical wire form of a value of type t.
-func AppendKey(dst []byte, t *Type, wire []byte, desc bool) []byte {
+func AppendKey(dst []byte, t *Type, wire []byte, o KeyOrder) []byte {
 	at := len(dst)
 	dst = appendKeyAscending(dst, t, wire)
-	if desc {
+	if o.NullsReversed && dst[at] == keyNull {
+		dst[at] = keyNullLast
+	}
+	if o.Desc {
 		invert(dst[at:])
 	}
 	return dst
 }
 
 // AppendKeyValue is AppendKey for a decoded value.
-func AppendKeyValue(dst []byte, v Value, desc bool) []byte {
+func AppendKeyValue(dst []byte, v Value, o KeyOrder) []byte {
 	var scratch [64]byte
-	return AppendKey(dst, v.typ, v.AppendWire(scratch[:0]), desc)
+	return AppendKey(dst, v.typ, v.AppendWire(scratch[:0]), o)
 }
 
 func appendKeyAscending(dst []byte, t *Type, wire []byte) []byte {

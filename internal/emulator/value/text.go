@@ -24,6 +24,9 @@ func (v Value) AppendText(dst []byte) []byte {
 	case Float64Code, Float32Code:
 		return strconv.AppendFloat(dst, v.AsFloat64(), 'g', -1, 64)
 	case NumericCode:
+		if v.typ.IsPGNumeric() {
+			return append(dst, v.s...)
+		}
 		return int128{v.n, v.lo}.appendText(dst)
 	case BytesCode, ProtoCode:
 		return base64.StdEncoding.AppendEncode(dst, []byte(v.s))

@@ -80,6 +80,36 @@ var (
 	TokenListType = &Type{Code: TokenListCode}
 )
 
+// The scalar types that the PostgreSQL dialect alone has.
+var (
+	PGNumericType = &Type{Code: NumericCode, Annotation: spannerpb.TypeAnnotationCode_PG_NUMERIC}
+	PGJSONBType   = &Type{Code: JSONCode, Annotation: spannerpb.TypeAnnotationCode_PG_JSONB}
+	PGOIDType     = &Type{Code: Int64Code, Annotation: spannerpb.TypeAnnotationCode_PG_OID}
+)
+
+// PGType finds the type that is called PG.name where GoogleSQL names types.
+func PGType(name string) (*Type, bool) {
+	switch name {
+	case "NUMERIC":
+		return PGNumericType, true
+	case "JSONB":
+		return PGJSONBType, true
+	case "OID":
+		return PGOIDType, true
+	}
+	return nil, false
+}
+
+// IsPGNumeric tells whether t is PostgreSQL's numeric.
+func (t *Type) IsPGNumeric() bool {
+	return t != nil && t.Annotation == spannerpb.TypeAnnotationCode_PG_NUMERIC
+}
+
+// IsPGJSONB tells whether t is PostgreSQL's jsonb.
+func (t *Type) IsPGJSONB() bool {
+	return t != nil && t.Annotation == spannerpb.TypeAnnotationCode_PG_JSONB
+}
+
 // ArrayOf is ARRAY<elem>.
 func ArrayOf(elem *Type) *Type { return &Type{Code: ArrayCode, Elem: elem} }
 
@@ -151,6 +181,8 @@ func (t *Type) String() string {
 		return "STRUCT<" + strings.Join(parts, ", ") + ">"
 	case t.ProtoName != "":
 		return t.ProtoName
+	case t.Annotation != 0:
+		return strings.Replace(t.Annotation.String(), "_", ".", 1)
 	default:
 		return t.Code.String()
 	}
@@ -224,4 +256,38 @@ func (t *Type) DDL(maxLen int64) string {
 		return t.Code.String() + "(" + strconv.FormatInt(maxLen, 10) + ")"
 	}
 	return t.String()
+}
+
+// PostgreSQL spells a column type as the PostgreSQL dialect does: bigint[],
+// character varying(256). maxLen 0 is no limit.
+func (t *Type) PostgreSQL(maxLen int64) string {
+	switch t.Code {
+	case ArrayCode:
+		return t.Elem.PostgreSQL(maxLen) + "[]"
+	case StringCode:
+		if maxLen > 0 {
+			return "character varying(" + strconv.FormatInt(maxLen, 10) + ")"
+		}
+		return "character varying"
+	case Int64Code:
+		if t.Annotation != 0 {
+			return "oid"
+		}
+		return "bigint"
+	case BoolCode:
+		return "boolean"
+	case Float64Code:
+		return "double precision"
+	case Float32Code:
+		return "real"
+	case BytesCode:
+		return "bytea"
+	case TimestampCode:
+		return "timestamp with time zone"
+	case JSONCode:
+		return "jsonb"
+	case TokenListCode:
+		return "spanner.tokenlist"
+	}
+	return strings.ToLower(t.Code.String())
 }

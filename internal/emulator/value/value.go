@@ -117,8 +117,15 @@ func (v Value) AsString() string { return v.s }
 // AsTime is a TIMESTAMP in UTC.
 func (v Value) AsTime() time.Time { return time.Unix(v.n, int64(v.lo)).UTC() }
 
-// AsNumeric is the exact value of a NUMERIC, as a new Rat.
-func (v Value) AsNumeric() *big.Rat { return int128{v.n, v.lo}.rat() }
+// AsNumeric is the exact value of a NUMERIC, of either dialect, as a new Rat.
+// NaN counts as 0.
+func (v Value) AsNumeric() *big.Rat {
+	if v.typ.IsPGNumeric() {
+		n, scale := v.AsDecimal()
+		return new(big.Rat).SetFrac(n, Rescale(big.NewInt(1), 0, scale))
+	}
+	return int128{v.n, v.lo}.rat()
+}
 
 // List is the elements of an ARRAY or the fields of a STRUCT. The caller must
 // not change them.
