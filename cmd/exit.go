@@ -55,7 +55,12 @@ func usagef(format string, args ...any) *usageError {
 // refusedError ends a run that is done but had records refused.
 type refusedError struct{ records int64 }
 
-func (e *refusedError) Error() string { return fmt.Sprintf("%d records were refused", e.records) }
+func (e *refusedError) Error() string {
+	if e.records == 1 {
+		return "1 record was refused"
+	}
+	return fmt.Sprintf("%d records were refused", e.records)
+}
 
 // exitCode maps the outcome of a run to the code the process ends with.
 func (a *app) exitCode(ctx context.Context, err error) int {

@@ -64,7 +64,7 @@ func newImportCommand(a *app) *cobra.Command {
 		Long:    importLong,
 		Example: importExample,
 		RunE: func(c *cobra.Command, args []string) error {
-			plan, err := o.validate(a, args)
+			plan, err := o.validate(a, c.Flags(), args)
 			if err != nil {
 				return err
 			}
@@ -89,6 +89,7 @@ func newImportCommand(a *app) *cobra.Command {
 // importPlan is what the flags of import come to: options that the engines take.
 type importPlan struct {
 	options  *importOptions
+	flags    *flagSet // of the command line, settled
 	args     []string
 	database database.Options
 	table    schema.Name // zero if the inputs or the records tell
@@ -100,8 +101,8 @@ type importPlan struct {
 }
 
 // validate checks everything that can be checked before anything is opened.
-func (o *importOptions) validate(a *app, args []string) (*importPlan, error) {
-	p := &importPlan{options: o, args: args, progress: new(writer.Progress)}
+func (o *importOptions) validate(a *app, flags *flagSet, args []string) (*importPlan, error) {
+	p := &importPlan{options: o, flags: flags, args: args, progress: new(writer.Progress)}
 	if o.failure.retry != "" && len(args) > 0 {
 		return nil, usagef("--retry-dead-letter reads the dead letter file and takes no other input")
 	}

@@ -321,6 +321,7 @@ func (o *importOptions) writerOptions(a *app, progress *writer.Progress) (writer
 			a.retries.log(a, r.Attempt, "sending again", "records", r.Records, "of", r.Sent, "first", r.First.String(),
 				"attempt", r.Attempt, "pause", r.Pause, "error", a.errorText(r.Err))
 		},
+		OnFurther: func(r *writer.Refusal) { a.log.Error("record refused", r.LogAttrs(a.showValues())...) },
 	}
 	if b.keyOrder == "none" {
 		w.KeyOrder = writer.NoKeyOrder

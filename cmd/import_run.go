@@ -148,25 +148,49 @@ func (x *importer) startProgress() *progress {
 // read decodes the inputs and hands on what comes of them, in order.
 func (x *importer) read(ctx context.Context, files []*input.File, hand func(*writer.Chunk) error) error {
 	if x.plan.options.failure.retry != "" {
-		return x.readLetters(ctx, hand)
+		return x.readLetters(ctx, files, hand)
 	}
-	decoders := make([]*chunkDecoder, x.plan.input.Decoders)
+	decode := x.decode
+	decode.Transform = transformer(ctx, x.plan.program)
+	flags, decoders := x.readFlags(nil), make([]*chunkDecoder, x.plan.input.Decoders)
 	for i := range decoders {
-		d, err := format.NewDecoder(&x.decode)
+		d, err := format.NewDecoder(&decode)
 		if err != nil {
 			return err
 		}
-		decoders[i] = &chunkDecoder{importer: x, decoder: d}
+		decoders[i] = &chunkDecoder{importer: x, options: &decode, decoder: d, flags: flags}
 	}
-	return input.Read(ctx, files, x.plan.input, func(worker int, b *input.Batch) (*writer.Chunk, error) {
-		return decoders[worker].decode(b)
-	}, hand)
+	return input.Read(ctx, files, x.plan.input, func(worker int, b *input.Batch) (decodedChunk, error) {
+		return decoders[worker].decode(b), nil
+	}, func(c decodedChunk) error {
+		if err := hand(c.chunk); err != nil {
+			return err
+		}
+		return c.err
+	})
+}
+
+// transformer is what decoders do with the program of --jq, nil if there is
+// none. A record it fails on is refused.
+func transformer(ctx context.Context, program *transform.Program) func(dst, record []byte) ([]byte, int, error) {
+	if program == nil {
+		return nil
+	}
+	return func(dst, record []byte) ([]byte, int, error) {
+		out, n, err := program.Append(ctx, dst, record)
+		if e, ok := errors.AsType[*transform.Error](err); ok {
+			return dst, 0, &format.RecordError{Reason: "jq program failed: " + e.Reason(), Cause: e.Cause}
+		}
+		return out, n, err
+	}
 }
 
 // chunkDecoder makes chunks of mutations for one goroutine.
 type chunkDecoder struct {
 	*importer
+	options *format.DecodeOptions
 	decoder *format.Decoder
+	flags   map[string]any // that a record is read under
 
 	// Of the last chunk, which the next mostly has too.
 	file   *input.File
@@ -178,49 +202,52 @@ type chunkDecoder struct {
 	record writer.Record
 }
 
-func (d *chunkDecoder) decode(b *input.Batch) (*writer.Chunk, error) {
+// decodedChunk is the records of a chunk, and why those behind them could not
+// be read.
+type decodedChunk struct {
+	chunk *writer.Chunk
+	err   error
+}
+
+func (d *chunkDecoder) decode(b *input.Batch) decodedChunk {
+	target, kind := d.tables.of(b.File), b.Chunk.Kind
 	if d.file != b.File || d.layout != b.Chunk.Layout {
 		d.file, d.layout = b.File, b.Chunk.Layout
-		d.source = &writer.Source{Name: b.File.Name(), Format: string(b.Chunk.Kind), Context: b.Chunk.Layout.Context()}
+		d.source = &writer.Source{Name: b.File.Name(), Format: string(kind), Context: d.options.Context(kind, d.layout, target), Flags: d.flags}
 	}
 	c := d.writer.NewChunk(d.source, b.Release)
-	place := func(e *format.RecordError) string { return input.Place(b.File, b.Chunk.Kind, e.Line, e.Byte) }
-	err := d.decoder.Decode(d.tables.of(b.File), &b.Chunk, func(r *format.Record) error {
-		d.add(c, b.Chunk.Kind, r, place)
+	place := func(e *format.RecordError) string { return input.Place(b.File, kind, e.Line, e.Byte) }
+	err := d.decoder.Decode(target, &b.Chunk, func(r *format.Record) error {
+		d.add(c, kind, r, target, place)
 		return nil
 	})
-	return c, transformFault(err, func(line int64) string { return input.Place(b.File, b.Chunk.Kind, line, 0) })
+	if err != nil {
+		err = b.Fault(err)
+	}
+	return decodedChunk{c, err}
 }
 
-// transformFault names the record that --jq failed on, and keeps apart what it
-// says of its values.
-func transformFault(err error, place func(line int64) string) error {
-	at, ok := errors.AsType[*format.TransformError](err)
-	if !ok {
-		return err
-	}
-	e, ok := errors.AsType[*transform.Error](err)
-	if !ok {
-		return at.Err
-	}
-	return &fault.Error{Code: codes.InvalidArgument, Op: "run --jq on", Object: place(at.Line), Reason: "jq program failed: " + e.Reason(), Detail: e.Cause.Error(), Err: err}
-}
-
-// add gives the writer a decoded record. place says where its mistake is.
-func (d *chunkDecoder) add(c *writer.Chunk, kind format.Kind, r *format.Record, place func(*format.RecordError) string) {
+// add gives the writer a decoded record. target is the table of those that do
+// not tell one, place says where a mistake is.
+func (d *chunkDecoder) add(c *writer.Chunk, kind format.Kind, r *format.Record, target *format.Target, place func(*format.RecordError) string) {
 	if r.Skip && r.Err == nil {
 		c.Skip()
 		return
 	}
-	if d.target != r.Target {
-		d.target, d.table = r.Target, d.tables.writerTable(r.Target)
+	if r.Target != nil {
+		target = r.Target
+	}
+	if d.target != target {
+		d.target, d.table = target, d.tables.writerTable(target)
 	}
 	d.record = writer.Record{
-		Line: r.Line, Number: r.Line, Raw: r.Raw, Table: d.table, Operation: r.Operation,
+		Raw: r.Raw, Made: r.Made, Table: d.table, Operation: r.Operation,
 		Values: r.Values, Range: r.Range, UnknownOutcome: d.record.UnknownOutcome,
 	}
 	if kind == format.Avro {
-		d.record.Line = 0
+		d.record.Number = r.Line
+	} else {
+		d.record.Line = r.Line
 	}
 	if r.Err != nil {
 		d.record.Err = refusal(place(r.Err), r.Err)
@@ -230,7 +257,11 @@ func (d *chunkDecoder) add(c *writer.Chunk, kind format.Kind, r *format.Record, 
 
 // refusal is the error of a record that cannot be read.
 func refusal(place string, err *format.RecordError) error {
-	return &fault.Error{Code: codes.InvalidArgument, Op: "read", Object: place, Reason: err.Error(), Err: err}
+	e := &fault.Error{Code: codes.InvalidArgument, Op: "read", Object: place, Reason: err.Error(), Err: err}
+	if err.Cause != nil {
+		e.Op, e.Detail = "run --jq on", err.Cause.Error()
+	}
+	return e
 }
 
 // tellGenerated says once for a table that its generated columns are passed over.

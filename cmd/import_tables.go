@@ -43,9 +43,12 @@ type importTables struct {
 	byName map[string]*format.Target // of the names that directories have
 }
 
+// importTable is a table with its Targets: for JSON columns as values and, with
+// true, as texts.
 type importTable struct {
-	target *format.Target
-	writer *writer.Table
+	described *schema.Table
+	writer    *writer.Table
+	targets   map[bool]*format.Target
 }
 
 // lookUp reads the schema and settles which input goes to which table.
@@ -61,13 +64,10 @@ func (x *importer) lookUp(ctx context.Context) error {
 		return err
 	}
 	x.decode.OnGenerated = x.tellGenerated()
-	if program := x.plan.program; program != nil {
-		x.decode.Transform = func(dst, record []byte) ([]byte, int, error) { return program.Append(ctx, dst, record) }
-	}
 	switch {
 	case x.decode.TableField != "":
 		t.related = true
-		x.decode.Resolve = func(name string) (*format.Target, error) { return t.resolve(ctx, name) }
+		x.decode.Resolve = func(name string) (*format.Target, error) { return t.resolve(ctx, name, t.jsonText) }
 		return nil
 	case x.plan.table != schema.Name{}:
 		return x.useTable(ctx)
@@ -192,12 +192,12 @@ func (t *importTables) of(f *input.File) *format.Target {
 }
 
 // resolve finds the table that a record names; nil if there is none.
-func (t *importTables) resolve(ctx context.Context, text string) (*format.Target, error) {
+func (t *importTables) resolve(ctx context.Context, text string, jsonText bool) (*format.Target, error) {
 	name, err := schema.ParseName(text)
 	if err != nil {
 		return nil, nil // no name of a table is like this
 	}
-	target, err := t.target(ctx, name)
+	target, err := t.targetFor(ctx, name, jsonText)
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Code == codes.NotFound {
 		return nil, nil
 	}
@@ -217,10 +217,14 @@ func (t *importTables) isName(text string, target *format.Target) bool {
 }
 
 func (t *importTables) target(ctx context.Context, name schema.Name) (*format.Target, error) {
+	return t.targetFor(ctx, name, t.jsonText)
+}
+
+func (t *importTables) targetFor(ctx context.Context, name schema.Name, jsonText bool) (*format.Target, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if resolved, err := t.catalog.Resolve(name); err == nil && t.tables[resolved] != nil {
-		return t.tables[resolved].target, nil
+		return t.targetOf(t.tables[resolved], jsonText)
 	}
 	if t.now().Sub(t.opened) > schemaAge {
 		if err := t.refresh(ctx); err != nil {
@@ -231,7 +235,20 @@ func (t *importTables) target(ctx context.Context, name schema.Name) (*format.Ta
 	if err != nil {
 		return nil, err
 	}
-	return table.target, nil
+	return t.targetOf(table, jsonText)
+}
+
+func (t *importTables) targetOf(table *importTable, jsonText bool) (*format.Target, error) {
+	if target := table.targets[jsonText]; target != nil {
+		return target, nil
+	}
+	target := format.NewTarget(table.described, jsonText)
+	if err := t.decode.CheckCommitTimestamps(target); err != nil {
+		return nil, fault.New(codes.FailedPrecondition, "import", "table "+table.described.Name.String(), err.Error())
+	}
+	table.targets[jsonText] = target
+	t.written[target] = table.writer
+	return target, nil
 }
 
 // refresh reads anew which tables there are. What is known of those in use
@@ -262,15 +279,11 @@ func (t *importTables) load(ctx context.Context, name schema.Name) (*importTable
 		}
 		parent = p.writer
 	}
-	table := &importTable{target: format.NewTarget(described, t.jsonText)}
-	if err := t.decode.CheckCommitTimestamps(table.target); err != nil {
-		return nil, fault.New(codes.FailedPrecondition, "import", "table "+described.Name.String(), err.Error())
-	}
+	table := &importTable{described: described, targets: map[bool]*format.Target{}}
 	if table.writer, err = writer.NewTable(described, parent); err != nil {
 		return nil, fault.New(codes.FailedPrecondition, "write", "table "+described.Name.String(), err.Error())
 	}
 	t.tables[described.Name] = table
-	t.written[table.target] = table.writer
 	return table, nil
 }
 

@@ -37,7 +37,7 @@ func TestTablesThatComeLater(t *testing.T) {
 	}
 	resolve := func(name string, want bool) {
 		t.Helper()
-		target, err := tables.resolve(t.Context(), name)
+		target, err := tables.resolve(t.Context(), name, false)
 		if err != nil || (target != nil) != want {
 			t.Fatalf("%s: got %v, %v", name, target, err)
 		}

@@ -190,8 +190,12 @@ func (a *app) tell(s *summary) {
 			"bytes", s.Bytes, "seconds", s.Seconds)
 		return
 	}
-	line := fmt.Sprintf("%s %s: %s records, %s in %s (%s records/s)", s.Command, s.Status,
-		humanize.Comma(s.RecordsApplied), humanize.IBytes(uint64(s.Bytes)), elapsed.Round(10*time.Millisecond), humanize.Comma(rate(s.RecordsApplied, elapsed)))
+	records := "records"
+	if s.RecordsApplied == 1 {
+		records = "record"
+	}
+	line := fmt.Sprintf("%s %s: %s %s, %s in %s (%s records/s)", s.Command, s.Status,
+		humanize.Comma(s.RecordsApplied), records, humanize.IBytes(uint64(s.Bytes)), elapsed.Round(10*time.Millisecond), humanize.Comma(rate(s.RecordsApplied, elapsed)))
 	for _, other := range []struct {
 		n    int64
 		what string

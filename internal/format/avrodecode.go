@@ -307,7 +307,7 @@ func (d *Decoder) decodeAvro(t *Target, c *Chunk, each func(*Record) error) erro
 			r.data = c.plain[start:]
 		}
 		for range count {
-			if err := d.readAvro(&r, t, c.Layout, number, each); err != nil {
+			if err := d.readAvro(&r, t, c, number, each); err != nil {
 				return err
 			}
 			number++
@@ -320,14 +320,14 @@ func (d *Decoder) decodeAvro(t *Target, c *Chunk, each func(*Record) error) erro
 }
 
 // readAvro reads one record and hands it to each.
-func (d *Decoder) readAvro(in *avroReader, t *Target, l *Layout, number int64, each func(*Record) error) error {
-	start := in.pos
+func (d *Decoder) readAvro(in *avroReader, t *Target, c *Chunk, number int64, each func(*Record) error) error {
+	start, l := in.pos, c.Layout
 	if len(in.data) == start && len(l.avro.record.fields) > 0 {
 		return &InputError{Line: number, Reason: errAvroMalformed.Error()}
 	}
 	r := d.begin(nil, number, start)
 	if d.o.Transform != nil {
-		return d.transformAvro(in, r, t, l, each)
+		return d.transformAvro(in, r, t, c, each)
 	}
 	if d.o.TableField != "" {
 		var err error

@@ -38,7 +38,7 @@ func (s *avroSplitter) Next(c *Chunk) error {
 	if s.err != nil {
 		return s.err
 	}
-	*c = Chunk{Kind: Avro, Data: c.Data[:0], plain: c.plain, Offset: s.offset, Line: s.record + 1, Layout: s.layout}
+	c.fill(Chunk{Kind: Avro, Data: c.Data[:0], Offset: s.offset, Line: s.record + 1, Layout: s.layout})
 	for len(c.Data) < s.o.ChunkBytes {
 		var err error
 		if c.Data, err = s.block(c.Data); err != nil {

@@ -56,7 +56,7 @@ func (o *DecodeOptions) bind(t *Target) *binding {
 	if len(o.Columns) > 0 {
 		b.written = make([]bool, len(t.columns()))
 		for _, name := range o.Columns {
-			if i := t.find(name); i >= 0 {
+			if i := o.listed(t, name); i >= 0 {
 				b.written[i] = true
 			}
 		}
@@ -95,7 +95,7 @@ func (b *binding) field(name string) (boundField, error) {
 	case name == o.OperationField && name != "":
 		return boundField{kind: operationField, slot: b.slot(operationField)}, nil
 	}
-	column := b.target.find(b.renamed(name))
+	column := b.target.find(o.renamed(b.target, name))
 	if column < 0 {
 		return b.noColumn(name)
 	}
@@ -112,12 +112,22 @@ func (b *binding) field(name string) (boundField, error) {
 	return f, nil
 }
 
-func (b *binding) renamed(name string) string {
-	if to, ok := b.options.Rename[name]; ok {
+// listed finds the column that a name in Columns means: where CSV has no header
+// it is that of a field, which can be renamed.
+func (o *DecodeOptions) listed(t *Target, name string) int {
+	if column := t.find(name); column >= 0 && !o.CSV.NoHeader {
+		return column
+	}
+	return t.find(o.renamed(t, name))
+}
+
+// renamed is the column's name that a field has.
+func (o *DecodeOptions) renamed(t *Target, name string) string {
+	if to, ok := o.Rename[name]; ok {
 		return to
 	}
-	for from, to := range b.options.Rename {
-		if b.target.table.Dialect.SameName(from, name) {
+	for from, to := range o.Rename {
+		if t.table.Dialect.SameName(from, name) {
 			return to
 		}
 	}

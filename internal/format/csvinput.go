@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"fmt"
+	"strings"
 )
 
 // CSVInput says how CSV is read. The zero value is RFC 4180 with a header,
@@ -300,4 +301,17 @@ func (x csvDialect) headerNames(data []byte) (names []string, next int, err *Rec
 func placeIn(data []byte, at int) (line, column int) {
 	before := data[:at]
 	return bytes.Count(before, []byte{'\n'}) + 1, at - bytes.LastIndexByte(before, '\n')
+}
+
+// headerLine is the text that headerNames reads names from.
+func (x csvDialect) headerLine(names []string) string {
+	var line []byte
+	for i, name := range names {
+		if i > 0 {
+			line = append(line, x.delimiter)
+		}
+		quote := string(x.quote)
+		line = append(append(append(line, x.quote), strings.ReplaceAll(name, quote, quote+quote)...), x.quote)
+	}
+	return string(append(line, '\n'))
 }

@@ -33,6 +33,25 @@ type Chunk struct {
 	Last bool
 
 	plain []byte // Avro: the blocks decompressed
+	made  []byte // the records that DecodeOptions.Transform made
+}
+
+// Reset empties c and keeps its memory for the next chunk, up to keep bytes of
+// each kind.
+func (c *Chunk) Reset(keep int) {
+	kept := func(b []byte) []byte {
+		if cap(b) > keep {
+			return nil
+		}
+		return b[:0]
+	}
+	*c = Chunk{Data: kept(c.Data), plain: kept(c.plain), made: kept(c.made)}
+}
+
+// fill makes c the chunk next, with the memory that c has besides Data.
+func (c *Chunk) fill(next Chunk) {
+	next.plain, next.made = c.plain, c.made
+	*c = next
 }
 
 // Layout is what the beginning of an input tells of its records.
@@ -50,6 +69,23 @@ func (l *Layout) Context() string {
 		return ""
 	}
 	return l.context
+}
+
+// Context is the Layout's, and for CSV without a header one that tells the names
+// its fields have in t, so that a record can be read when these have changed. t
+// is nil if records name their tables.
+func (o *DecodeOptions) Context(kind Kind, l *Layout, t *Target) string {
+	if kind != CSV || l == nil || l.context != "" {
+		return l.Context()
+	}
+	names := l.names
+	if names == nil && t != nil {
+		names = (&plan{binding: o.bind(t)}).namesInOrder()
+	}
+	if names == nil {
+		return ""
+	}
+	return o.CSV.dialect().headerLine(names)
 }
 
 // ParseLayout makes the Layout of single records that were kept with their
@@ -119,7 +155,8 @@ type DecodeOptions struct {
 	// Transform, if set, makes records of each record: it appends their JSON to
 	// dst, an object a line, and returns how many they are. What it is given is
 	// the record as NDJSON has it, whatever the format of the input. It is
-	// called by all Decoders at once. Its error ends Decode.
+	// called by all Decoders at once. A *RecordError of its refuses the record,
+	// any other ends Decode.
 	Transform func(dst, record []byte) (out []byte, records int, err error)
 
 	// OnGenerated, if set, is told of the generated columns that records have,
@@ -166,7 +203,6 @@ type Decoder struct {
 	err    error // of Resolve
 
 	made   []byte // the record as JSON, for DecodeOptions.Transform
-	turned []byte // what Transform made of it
 	plans  map[planKey]*plan
 	views  map[planKey]*jsonView
 	tables map[string]*Target
@@ -209,8 +245,9 @@ const keepArena = 1 << 20
 // Decode reads the records of c in order and hands each to each, refused ones
 // too. t is the table of records that do not name their own; it may be nil if
 // all must. The Record and what it points to are valid until each returns, but
-// for Raw, which is part of c.Data (of a block of its own where that is
-// compressed). The error is that of each, or a *LayoutError.
+// for Raw, which is part of c. The error is that of each, of Resolve or of
+// Transform, or a *LayoutError or *InputError; the records before it have been
+// handed on.
 func (d *Decoder) Decode(t *Target, c *Chunk, each func(*Record) error) error {
 	if c.Refused != nil {
 		// Without Raw: a part of a record must not pass for the record, as it
@@ -231,6 +268,7 @@ func (d *Decoder) Decode(t *Target, c *Chunk, each func(*Record) error) error {
 		}
 		d.scan.data = nil
 	}()
+	c.made = c.made[:0]
 	switch c.Kind {
 	case Avro:
 		return d.decodeAvro(t, c, each)

@@ -14,7 +14,7 @@ func (o *DecodeOptions) Check(tables ...*Target) error {
 		flag  string
 		names []string
 	}{{"--columns", named}, {"--commit-timestamp-columns", o.CommitTimestamps}, {"--rename", o.renamedTo()}} {
-		if err := checkNames(tables, list.flag, list.names); err != nil {
+		if err := o.checkNames(tables, list.flag, list.names); err != nil {
 			return err
 		}
 	}
@@ -46,12 +46,15 @@ func (o *DecodeOptions) renamedTo() []string {
 	return names
 }
 
-func checkNames(tables []*Target, flag string, names []string) error {
+func (o *DecodeOptions) checkNames(tables []*Target, flag string, names []string) error {
 	known := make([]bool, len(names))
 	for _, t := range tables {
 		seen := map[int]string{}
 		for i, name := range names {
 			column := t.find(name)
+			if flag == "--columns" {
+				column = o.listed(t, name)
+			}
 			if column < 0 {
 				continue
 			}

@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strconv"
 	"unicode/utf8"
@@ -10,21 +11,9 @@ import (
 	"spanbulk/internal/wire"
 )
 
-// TransformError is the failure of DecodeOptions.Transform on one record.
-type TransformError struct {
-	Line int64 // for Avro the record's number
-	Err  error
-}
-
-func (e *TransformError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the error of the transformation.
-func (e *TransformError) Unwrap() error { return e.Err }
-
 // transform hands to each what Transform makes of the record, whose text is
-// JSON, and the record itself as one to skip if that is nothing. All have the
-// Raw of the record they came from.
-func (d *Decoder) transform(r *Record, text []byte, t *Target, each func(*Record) error) error {
+// JSON, and the record itself as one to skip if that is nothing.
+func (d *Decoder) transform(r *Record, c *Chunk, text []byte, t *Target, each func(*Record) error) error {
 	s := scanner{data: text}
 	s.space()
 	err := s.skipValue()
@@ -35,19 +24,25 @@ func (d *Decoder) transform(r *Record, text []byte, t *Target, each func(*Record
 		refuse(r, s.failAt(0, nil, err))
 		return each(r)
 	}
-	raw, line, offset := r.Raw, r.Line, r.Offset
-	out, n, err := d.o.Transform(d.turned[:0], text)
-	if err != nil {
-		return &TransformError{line, err}
+	line, offset, start := r.Line, r.Offset, len(c.made)
+	out, n, err := d.o.Transform(c.made, text)
+	if refused, ok := errors.AsType[*RecordError](err); ok {
+		refuse(r, refused)
+		return each(r)
 	}
-	d.turned = out
+	if err != nil {
+		return err
+	}
+	c.made = out
 	if n == 0 {
 		r.Skip = true
 		return each(r)
 	}
-	for one := range bytes.Lines(out) {
-		r := d.begin(raw, line, offset)
-		d.readObject(r, bytes.TrimSuffix(one, []byte{'\n'}), t)
+	for one := range bytes.Lines(out[start:]) {
+		one = bytes.TrimSuffix(one, []byte{'\n'})
+		r := d.begin(one, line, offset)
+		r.Made = true
+		d.readObject(r, one, t)
 		if r.Err != nil {
 			r.Err.Byte = 0 // that of a text nobody has seen
 		}
@@ -154,7 +149,7 @@ func (d *Decoder) transformCSV(t *Target, c *Chunk, each func(*Record) error) er
 		if r.Err != nil {
 			return each(r)
 		}
-		return d.transform(r, d.made, t, each)
+		return d.transform(r, c, d.made, t, each)
 	})
 }
 
@@ -193,8 +188,8 @@ func closeObject(object []byte) []byte {
 }
 
 // transformAvro is readAvro with a Transform.
-func (d *Decoder) transformAvro(in *avroReader, r *Record, t *Target, l *Layout, each func(*Record) error) error {
-	v, err := d.view(t, l)
+func (d *Decoder) transformAvro(in *avroReader, r *Record, t *Target, c *Chunk, each func(*Record) error) error {
+	v, err := d.view(t, c.Layout)
 	if err != nil {
 		return err
 	}
@@ -228,7 +223,7 @@ func (d *Decoder) transformAvro(in *avroReader, r *Record, t *Target, l *Layout,
 		return each(r)
 	}
 	d.made = closeObject(d.made)
-	return d.transform(r, d.made, t, each)
+	return d.transform(r, c, d.made, t, each)
 }
 
 // appendJSON appends a value that is no column's as JSON: bytes as base64, NaN

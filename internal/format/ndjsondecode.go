@@ -27,7 +27,7 @@ func (d *Decoder) decodeNDJSON(t *Target, c *Chunk, each func(*Record) error) er
 		text := bytes.TrimSuffix(c.Data[start:start+end], []byte{'\r'})
 		if !isBlank(text) {
 			r := d.begin(text, line, start)
-			if err := d.ndjson(r, t, each); err != nil {
+			if err := d.ndjson(r, c, t, each); err != nil {
 				return err
 			}
 		}
@@ -41,14 +41,14 @@ func isBlank(line []byte) bool {
 }
 
 // ndjson reads the record, or refuses it, and hands it to each.
-func (d *Decoder) ndjson(r *Record, t *Target, each func(*Record) error) error {
+func (d *Decoder) ndjson(r *Record, c *Chunk, t *Target, each func(*Record) error) error {
 	switch {
 	case len(r.Raw) > d.o.maxRecordBytes():
 		refuse(r, &RecordError{Reason: tooLarge(d.o.maxRecordBytes())})
 	case !d.valid && !utf8.Valid(r.Raw):
 		refuse(r, &RecordError{Byte: firstInvalid(r.Raw) + 1, Reason: errInvalidBytes.Error()})
 	case d.o.Transform != nil:
-		return d.transform(r, r.Raw, t, each)
+		return d.transform(r, c, r.Raw, t, each)
 	default:
 		d.readObject(r, r.Raw, t)
 	}

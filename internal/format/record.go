@@ -43,6 +43,9 @@ type Record struct {
 	// Raw is the record as it stands in the input, without the end of its
 	// line; for Avro the bytes of its datum.
 	Raw []byte
+	// Made says that Raw is not in the input: it is one of the JSON objects that
+	// DecodeOptions.Transform made of the record.
+	Made bool
 	// Line is the line the record begins on, counted from 1; for Avro the
 	// record's number.
 	Line int64
@@ -75,6 +78,9 @@ type RecordError struct {
 	// record's.
 	Field  string
 	Reason string
+	// Cause is what DecodeOptions.Transform said, if it did. Its text can hold
+	// values, and is not that of the RecordError.
+	Cause error
 }
 
 func (e *RecordError) Error() string {
@@ -83,3 +89,6 @@ func (e *RecordError) Error() string {
 	}
 	return fmt.Sprintf("column %s: %s", e.Field, e.Reason)
 }
+
+// Unwrap returns Cause.
+func (e *RecordError) Unwrap() error { return e.Cause }

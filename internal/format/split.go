@@ -155,7 +155,7 @@ func (s *textSplitter) fill(data []byte, want int) []byte {
 // cut makes a chunk of the first end bytes of data.
 func (s *textSplitter) cut(c *Chunk, data []byte, end int) {
 	s.rest = append(s.rest, data[end:]...)
-	*c = Chunk{Kind: s.o.Kind, Data: data[:end], Offset: s.offset, Line: s.line, Layout: s.layout}
+	c.fill(Chunk{Kind: s.o.Kind, Data: data[:end], Offset: s.offset, Line: s.line, Layout: s.layout})
 	c.Last = s.err == io.EOF && len(s.rest) == 0
 	s.told = true
 	s.advance(c.Data)
@@ -179,10 +179,10 @@ func (s *textSplitter) recordsEnd(data []byte) (end int) {
 // skipRecord makes a chunk of the beginning of a record that is too large, and
 // passes over the rest of it.
 func (s *textSplitter) skipRecord(c *Chunk, data []byte) error {
-	*c = Chunk{
+	c.fill(Chunk{
 		Kind: s.o.Kind, Data: bytes.Clone(data[:min(refusedBytes, len(data))]), Offset: s.offset, Line: s.line, Layout: s.layout,
 		Refused: &RecordError{Line: s.line, Reason: tooLarge(s.o.MaxRecordBytes)},
-	}
+	})
 	skip := s.lineSkip
 	if s.csv != nil {
 		state := &csvSkip{csvDialect: s.csv.csvDialect, before: '\n'}

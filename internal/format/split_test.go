@@ -164,8 +164,12 @@ func TestTransform(t *testing.T) {
 		if seen[0] != want {
 			t.Errorf("%s: the program saw %s, want %s", kind, seen[0], want)
 		}
-		if !strings.Contains(outcome(records[0]), `insert-or-update Id="7" Part="b"`) || records[1].Err == nil || !records[2].Skip || records[0].text != records[1].text {
+		if !strings.Contains(outcome(records[0]), `insert-or-update Id="7" Part="b"`) || records[1].Err == nil || !records[2].Skip || records[0].text != `{"Id":7,"Part":"b"}` || !records[0].Made || records[2].Made {
 			t.Errorf("%s: %s; %s; %s", kind, outcome(records[0]), outcome(records[1]), outcome(records[2]))
+		}
+		o.Transform = func(dst, _ []byte) ([]byte, int, error) { return dst, 0, &format.RecordError{Reason: "no"} }
+		if records, err := decodeAll(t, refusalTable(schema.GoogleSQL), o, format.SplitOptions{Kind: kind}, encodeAll(t, f, 9, row, row)); err != nil || len(records) != 2 || records[1].Err == nil || records[1].Made {
+			t.Errorf("%s: %d records, error %v", kind, len(records), err)
 		}
 		failing := errors.New("no")
 		o.Transform = func(dst, _ []byte) ([]byte, int, error) { return dst, 0, failing }

@@ -164,17 +164,21 @@ func (in *opened) verify() error {
 	return nil
 }
 
-// fault says where in the file an error is.
-func (in *opened) fault(err error) error {
+func (in *opened) fault(err error) error { return faultIn(in.file, in.kind, err) }
+
+// Fault says where in the input an error of decoding the chunk is.
+func (b *Batch) Fault(err error) error { return faultIn(b.File, b.Chunk.Kind, err) }
+
+func faultIn(f *File, kind format.Kind, err error) error {
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e
 	}
-	object := in.file.Name()
+	object := f.Name()
 	if e, ok := errors.AsType[*format.InputError](err); ok && e.Line > 0 {
-		object = Place(in.file, in.kind, e.Line, 0)
+		object = Place(f, kind, e.Line, 0)
 	}
 	if e, ok := errors.AsType[*format.LayoutError](err); ok && e.Err.Line > 0 {
-		object = Place(in.file, in.kind, e.Err.Line, e.Err.Byte)
+		object = Place(f, kind, e.Err.Line, e.Err.Byte)
 	}
 	return readFault(object, err)
 }

@@ -65,11 +65,8 @@ const maxKeptChunk = 4 << 20
 
 // Release gives the memory of the chunk back. Nothing may refer to it any more.
 func (b *Batch) Release() {
-	chunk := b.Chunk
-	if cap(chunk.Data) > maxKeptChunk {
-		chunk = format.Chunk{}
-	}
-	*b = Batch{Chunk: chunk, pool: b.pool}
+	b.Chunk.Reset(maxKeptChunk)
+	b.File = nil
 	b.pool.Put(b)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
 	gax "github.com/googleapis/gax-go/v2"
@@ -41,19 +42,30 @@ func (s *sender) attempt(ctx context.Context, b *batch) {
 	}
 }
 
+// trailerPatience is how long the end of a stream is waited for that has answered
+// for every group.
+const trailerPatience = time.Second
+
+// batchWrite reads the stream to its end, also when all groups are answered: the
+// end costs nothing, while leaving before it resets the stream of every call.
+// But the answers stand as they are, each commit having been made, so that a
+// stream which then stalls or breaks is left alone: no status behind them takes
+// one back.
 func (s *sender) batchWrite(ctx context.Context, b *batch) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	stream, err := s.writer.conn.Client().BatchWrite(ctx, &spannerpb.BatchWriteRequest{Session: s.writer.session},
 		gax.WithGRPCOptions(b.request.CallOption()))
 	if err != nil {
 		return err
 	}
 	for {
-		switch err := stream.RecvMsg(&s.answer); {
-		case errors.Is(err, io.EOF):
-			if b.answers < len(b.entries) {
-				return errShort
-			}
+		err := stream.RecvMsg(&s.answer)
+		switch {
+		case b.answers == len(b.entries) && err != nil:
 			return nil
+		case errors.Is(err, io.EOF):
+			return errShort
 		case err != nil:
 			return err
 		}
@@ -62,6 +74,9 @@ func (s *sender) batchWrite(ctx context.Context, b *batch) error {
 				return status.Error(codes.Internal, fmt.Sprintf("the server answered for group %d of %d", i, len(b.entries)))
 			}
 			b.answer(int(i), s.answer.Status)
+		}
+		if b.answers == len(b.entries) {
+			defer time.AfterFunc(trailerPatience, cancel).Stop()
 		}
 	}
 }

@@ -18,6 +18,9 @@ type Source struct {
 	// Context is what the raw bytes of one record cannot be read without: the
 	// header line of CSV, the schema of Avro. Dead letters carry it.
 	Context string
+	// Flags are the settings that the records are read under, as the user gave
+	// them: texts and lists of texts. Dead letters carry them too.
+	Flags map[string]any
 }
 
 // Position is where a record came from.
@@ -25,7 +28,7 @@ type Position struct {
 	Source string
 	// Line is the line it begins on, 0 where the format has none.
 	Line int64
-	// Number counts the records of the source from 1.
+	// Number counts the records of the source from 1; 0 where there are lines.
 	Number int64
 }
 
@@ -44,6 +47,9 @@ type Record struct {
 	// Raw are the record's bytes as they came, for dead letters. They are kept
 	// by reference until the chunk's done function is called.
 	Raw []byte
+	// Made says that Raw is not the record as it came but what --jq has made of
+	// it: a JSON object.
+	Made bool
 	// Table may be nil where Err is set; TableName then names what the record
 	// named, if it did.
 	Table     *Table
@@ -85,6 +91,7 @@ type entry struct {
 	wide    bool // the whole hierarchy is to be locked
 	unknown bool // an earlier attempt may have been applied
 	decided bool
+	made    bool // of Record.Made
 
 	waits    int16 // locks not granted yet
 	attempts int32
@@ -182,7 +189,7 @@ func (c *Chunk) Skip() { c.skipped++ }
 func (c *Chunk) Add(r *Record) {
 	c.entries = append(c.entries, entry{
 		chunk: c, table: r.Table, tableName: r.TableName, err: r.Err, raw: r.Raw, line: r.Line, number: r.Number,
-		op: r.Operation, start: len(c.memory), unknown: r.UnknownOutcome,
+		op: r.Operation, start: len(c.memory), unknown: r.UnknownOutcome, made: r.Made,
 	})
 	c.rawBytes += len(r.Raw)
 	e := &c.entries[len(c.entries)-1]

@@ -78,6 +78,11 @@ func TestCommitHalves(t *testing.T) {
 				t.Errorf("%d applied, refused %v", len(applied), got)
 			}
 			checkBalance(t, opt.Progress, 64, 0)
+			for code, n := range opt.Progress.Errors() {
+				if n != int64(len(tt.refused)) {
+					t.Errorf("%s is counted %d times for %d records", code, n, len(tt.refused))
+				}
+			}
 		})
 	}
 }

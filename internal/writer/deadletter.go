@@ -15,15 +15,20 @@ import (
 	"spanbulk/internal/fault"
 )
 
-// Letter is one line of a dead letter file: a refused record with what is needed
-// to understand it and to take it again.
+// Letter is one line of a dead letter file: a refused record with all that is
+// needed to understand it and to take it again.
 type Letter struct {
-	Input  string `json:"input"`
-	Line   int64  `json:"line,omitempty"`
-	Number int64  `json:"number"`
-	// Format and Context are as in Source.
-	Format  string `json:"format,omitempty"`
-	Context string `json:"context,omitempty"`
+	Input string `json:"input"`
+	// Line and Number are as in Position: one of them is set.
+	Line   int64 `json:"line,omitempty"`
+	Number int64 `json:"number,omitempty"`
+	// Format, Context and Flags are as in Source. A record that --jq made is
+	// JSON whatever the input was.
+	Format  string         `json:"format,omitempty"`
+	Context string         `json:"context,omitempty"`
+	Flags   map[string]any `json:"flags,omitempty"`
+	// Made says that --jq has made the record and is not to run on it again.
+	Made bool `json:"madeByJq,omitempty"`
 	// Record is the record as it came in; RecordBytes instead if it is not
 	// UTF-8. Both are nil where the record could not be kept, such as one that
 	// is too large to be read.
@@ -104,11 +109,17 @@ func reasonOf(err error) error {
 	return err
 }
 
+// madeFormat is the format of records that --jq makes.
+const madeFormat = "ndjson"
+
 func letterOf(r *Refusal) *Letter {
 	l := &Letter{
 		Input: r.Source.Name, Line: r.Position.Line, Number: r.Position.Number,
-		Format: r.Source.Format, Context: r.Source.Context,
+		Format: r.Source.Format, Context: r.Source.Context, Flags: r.Source.Flags, Made: r.Made,
 		Table: r.Table, Status: fault.CodeName(r.Code), Message: r.Message, UnknownOutcome: r.UnknownOutcome,
+	}
+	if r.Made {
+		l.Format, l.Context = madeFormat, ""
 	}
 	if r.Operation != 0 {
 		l.Operation = r.Operation.String()
@@ -139,7 +150,12 @@ func ReadLetters(name string, in io.Reader) *LetterReader {
 // Line is the line of the Letter that Next returned last.
 func (r *LetterReader) Line() int64 { return r.line }
 
-// Next returns the next letter, io.EOF after the last.
+// ErrTorn is the end of a dead letter file in the middle of a letter, as it is
+// after the disk was full. The letters before it are whole.
+var ErrTorn = errors.New("the letter is cut off: its record is not in the file")
+
+// Next returns the next letter, io.EOF after the last, ErrTorn in the chain of
+// its error where the last is cut off.
 func (r *LetterReader) Next() (*Letter, error) {
 	for {
 		text, err := r.in.ReadBytes('\n')
@@ -156,8 +172,17 @@ func (r *LetterReader) Next() (*Letter, error) {
 		if isBlank(text) {
 			continue
 		}
+		if err != nil && isTorn(text) {
+			return nil, r.fault(ErrTorn.Error(), ErrTorn)
+		}
 		return r.parse(text)
 	}
+}
+
+// isTorn reports whether a line could go on to be a JSON object.
+func isTorn(line []byte) bool {
+	var any json.RawMessage
+	return line[0] == '{' && errors.Is(json.NewDecoder(bytes.NewReader(line)).Decode(&any), io.ErrUnexpectedEOF)
 }
 
 func isBlank(line []byte) bool {
@@ -177,6 +202,9 @@ func (r *LetterReader) parse(text []byte) (*Letter, error) {
 	}
 	if l.Status == "" {
 		return nil, r.fault("it is no dead letter: it has no status", nil)
+	}
+	if l.Made {
+		l.Format = madeFormat
 	}
 	return l, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -22,14 +23,16 @@ var update = flag.Bool("update", false, "rewrite golden files")
 
 // letters are refusals of every kind.
 func letters() []writer.Refusal {
-	csv := &writer.Source{Name: "orders.csv", Format: "csv", Context: "id,name"}
+	csv := &writer.Source{Name: "orders.csv", Format: "csv", Context: "id,name", Flags: map[string]any{"csv-null": "-", "columns": []any{"id", "name"}}}
 	return []writer.Refusal{
-		{Source: source, Position: writer.Position{Source: "in.ndjson", Line: 3, Number: 3}, Raw: []byte(`{"id": 1.0, "name": "<é>\n"}`), Table: "T",
+		{Source: source, Position: writer.Position{Source: "in.ndjson", Line: 3}, Raw: []byte(`{"id": 1.0, "name": "<é>\n"}`), Table: "T",
 			Operation: wire.Insert, Sent: true, Code: codes.AlreadyExists, Message: `Row [1] in table T already exists`, UnknownOutcome: true},
-		{Source: csv, Position: writer.Position{Source: "orders.csv", Line: 7, Number: 5}, Raw: []byte("1,\"two\r\nlines\"\r\n"), Table: "T",
+		{Source: csv, Position: writer.Position{Source: "orders.csv", Line: 7}, Raw: []byte("1,\"two\r\nlines\"\r\n"), Table: "T",
 			Operation: wire.Delete, Code: codes.InvalidArgument, Message: "too few fields"},
-		{Source: csv, Position: writer.Position{Source: "orders.csv", Line: 9, Number: 6}, Raw: []byte("\xff\xfe"), Code: codes.InvalidArgument, Message: "bytes that are not UTF-8"},
-		{Source: csv, Position: writer.Position{Source: "orders.csv", Line: 10, Number: 7}, Code: codes.InvalidArgument, Message: "larger than --max-record-bytes"},
+		{Source: csv, Position: writer.Position{Source: "orders.csv", Line: 9}, Raw: []byte("\xff\xfe"), Code: codes.InvalidArgument, Message: "bytes that are not UTF-8"},
+		{Source: csv, Position: writer.Position{Source: "orders.csv", Line: 10}, Code: codes.InvalidArgument, Message: "larger than --max-record-bytes"},
+		{Source: csv, Position: writer.Position{Source: "orders.csv", Number: 11}, Raw: []byte(`{"id":1}`), Made: true, Table: "T",
+			Operation: wire.Replace, Code: codes.InvalidArgument, Message: "no"},
 	}
 }
 
@@ -56,7 +59,11 @@ func TestDeadLettersGoBackIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Input != want.Source.Name || got.Format != want.Source.Format || got.Context != want.Source.Context ||
+		form, context := want.Source.Format, want.Source.Context
+		if want.Made {
+			form, context = "ndjson", ""
+		}
+		if got.Input != want.Source.Name || got.Format != form || got.Context != context || got.Made != want.Made || !reflect.DeepEqual(got.Flags, want.Source.Flags) ||
 			got.Line != want.Position.Line || got.Number != want.Position.Number || got.Table != want.Table ||
 			got.Status != fault.CodeName(want.Code) || got.Message != want.Message || got.UnknownOutcome != want.UnknownOutcome || r.Line() != int64(i+1) {
 			t.Errorf("letter %d came back as %+v", i, got)
@@ -99,6 +106,25 @@ func TestBadLetters(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "read dead.ndjson:2: it is no dead letter") || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: got %v", name, err)
 		}
+	}
+}
+
+// TestTornLetter wants the letters before one that is cut off, and that said.
+func TestTornLetter(t *testing.T) {
+	whole := `{"input":"a","line":1,"status":"OK","record":"{}"}`
+	for cut := range len(whole) {
+		r := writer.ReadLetters("dead.ndjson", strings.NewReader(whole+"\n"+whole[:cut]))
+		if l, err := r.Next(); err != nil || l.Line != 1 {
+			t.Fatal(l, err)
+		}
+		_, err := r.Next()
+		if cut == 0 && err != io.EOF || cut > 0 && !errors.Is(err, writer.ErrTorn) {
+			t.Errorf("cut behind %d bytes: %v", cut, err)
+		}
+	}
+	r := writer.ReadLetters("dead.ndjson", strings.NewReader(whole[:9]+"\n"+whole))
+	if _, err := r.Next(); err == nil || errors.Is(err, writer.ErrTorn) {
+		t.Errorf("a letter cut off before the last line is damage: %v", err)
 	}
 }
 

@@ -122,6 +122,9 @@ type Options struct {
 	// OnRetry, if set, is told of every batch that will be sent again. It is
 	// called from Run's goroutine.
 	OnRetry func(Retry)
+	// OnFurther, if set, is told of every record that ends the run when it has
+	// ended already: no error names it. It is called from Run's goroutine.
+	OnFurther func(*Refusal)
 	// Progress, if set, is kept up to date while the Writer runs.
 	Progress *Progress
 }

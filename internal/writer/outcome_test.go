@@ -279,6 +279,62 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
+// TestAnswersStand lets the stream break, end badly or stall behind answers for
+// all groups.
+func TestAnswersStand(t *testing.T) {
+	for name, end := range map[string]func(spannerpb.Spanner_BatchWriteServer) error{
+		"status": func(spannerpb.Spanner_BatchWriteServer) error { return status.Error(codes.PermissionDenied, "late") },
+		"stall": func(s spannerpb.Spanner_BatchWriteServer) error {
+			<-s.Context().Done()
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := serve(t, &fake{batchWrite: func(_ int, req *spannerpb.BatchWriteRequest, s spannerpb.Spanner_BatchWriteServer) error {
+				return errors.Join(answerAll(len(req.MutationGroups), s), end(s))
+			}})
+			opt := quick(writer.Options{BatchWriteTimeout: time.Minute})
+			begun := time.Now()
+			if _, err := write(t, connect(t, f.endpoint), opt, numbered(plainTable(t, 1), 3), 3); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(begun); len(f.batches) != 1 || took > 20*time.Second {
+				t.Errorf("%d calls in %v", len(f.batches), took)
+			}
+			checkBalance(t, opt.Progress, 3, 0)
+		})
+	}
+}
+
+// TestEveryRefusedRecordIsNamed ends a run with several records at once: one is
+// the error, the others are told of.
+func TestEveryRefusedRecordIsNamed(t *testing.T) {
+	f := serve(t, &fake{batchWrite: func(_ int, _ *spannerpb.BatchWriteRequest, s spannerpb.Spanner_BatchWriteServer) error {
+		return errors.Join(answer(s, codes.OK, "", 0), answer(s, codes.NotFound, "gone", 1, 2), answer(s, codes.InvalidArgument, "bad", 3), answer(s, codes.AlreadyExists, "there", 4))
+	}})
+	for name, refuser := range map[string]writer.Refuser{"fail": writer.Fail(), "handler": &refusals{}} {
+		var further []string
+		opt := quick(writer.Options{Refuser: refuser, OnFurther: func(r *writer.Refusal) {
+			further = append(further, r.Position.String()+" "+r.Code.String()+" "+fault.Text(r.Err, false))
+		}})
+		_, err := write(t, connect(t, f.endpoint), opt, numbered(plainTable(t, 1), 5), 5)
+		if err == nil || !strings.HasPrefix(err.Error(), "write in.ndjson:2 to table T: NOT_FOUND") {
+			t.Errorf("%s: got %v", name, err)
+		}
+		want := 1 // the rest is with the handler
+		if name == "fail" {
+			want = 3
+		}
+		if len(further) != want || !strings.HasPrefix(further[0], "in.ndjson:3 NotFound write in.ndjson:3 to table T: NOT_FOUND") {
+			t.Errorf("%s: told of %q", name, further)
+		}
+		if handled, ok := refuser.(*refusals); ok && len(handled.list) != 2 {
+			t.Errorf("%d records were handled", len(handled.list))
+		}
+		checkBalance(t, opt.Progress, 5, 0)
+	}
+}
+
 func TestAnswerForNoGroup(t *testing.T) {
 	f := serve(t, &fake{batchWrite: func(_ int, _ *spannerpb.BatchWriteRequest, s spannerpb.Spanner_BatchWriteServer) error {
 		return answer(s, codes.OK, "", 7)

@@ -19,8 +19,9 @@ import (
 type Refusal struct {
 	Source   *Source
 	Position Position
-	// Raw are the record's bytes as they came.
+	// Raw are the record's bytes as they came, or with Made as --jq made them.
 	Raw       []byte
+	Made      bool
 	Table     string
 	Operation wire.Operation
 	// Sent says that Spanner refused the record, not we.
@@ -62,10 +63,16 @@ type dropping struct {
 }
 
 func (d dropping) Refuse(r *Refusal) error {
-	d.log.Error("record dropped",
-		"record", r.Position.String(), "table", r.Table, "operation", r.Operation.String(),
-		"code", fault.CodeName(r.Code), "reason", fault.Text(r.Err, d.showValues), "unknownOutcome", r.UnknownOutcome)
+	d.log.Error("record dropped", r.LogAttrs(d.showValues)...)
 	return nil
+}
+
+// LogAttrs are the attributes that a log line about the refusal has.
+func (r *Refusal) LogAttrs(showValues bool) []any {
+	return []any{
+		"record", r.Position.String(), "table", r.Table, "operation", r.Operation.String(),
+		"code", fault.CodeName(r.Code), "reason", fault.Text(r.Err, showValues), "unknownOutcome", r.UnknownOutcome,
+	}
 }
 
 func (dropping) Flush() error { return nil }
@@ -147,7 +154,7 @@ func (l RefusalLimit) check(refused, taken int64, atEnd bool) error {
 // refusalOf describes a record refused with a status, or by its own error.
 func refusalOf(e *entry, s *status.Status) *Refusal {
 	r := &Refusal{
-		Source: e.chunk.source, Position: e.position(), Raw: e.raw, Table: e.tableName, Operation: e.op,
+		Source: e.chunk.source, Position: e.position(), Raw: e.raw, Made: e.made, Table: e.tableName, Operation: e.op,
 		UnknownOutcome: e.unknown, Sent: s != nil,
 	}
 	if e.table != nil {

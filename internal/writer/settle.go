@@ -69,7 +69,8 @@ func (r *run) isLeft(b *batch, e *entry, s *status.Status) bool {
 		r.refuse(e, refusalOf(e, s))
 	default:
 		r.progress.Refused.Add(1)
-		r.fail(recordFault(e, s))
+		refusal := refusalOf(e, s)
+		r.failFor(refusal, refusal.Err)
 		r.decide(e)
 	}
 	return false
@@ -84,7 +85,7 @@ func (r *run) mayBeApplied(b *batch) bool {
 // refuse hands a record to the Refuser.
 func (r *run) refuse(e *entry, refusal *Refusal) {
 	r.progress.Refused.Add(1)
-	r.fail(r.opt.Refuser.Refuse(refusal))
+	r.failFor(refusal, r.opt.Refuser.Refuse(refusal))
 	r.fail(r.opt.MaxRefused.check(r.progress.Refused.Load(), r.progress.RecordsIn.Load(), false))
 	if refusal.Sent {
 		r.decide(e)
@@ -92,6 +93,15 @@ func (r *run) refuse(e *entry, refusal *Refusal) {
 		e.chunk.undecided--
 		e.decided = true
 	}
+}
+
+// failFor fails the run for a record, and where it has failed already tells of
+// the record.
+func (r *run) failFor(refusal *Refusal, err error) {
+	if err != nil && r.err != nil && r.opt.OnFurther != nil {
+		r.opt.OnFurther(refusal)
+	}
+	r.fail(err)
 }
 
 // decide ends a record that was sent: those that waited for it may follow.
@@ -208,7 +218,7 @@ func (r *run) halves(b *batch) bool {
 	if r.err != nil {
 		return true
 	}
-	r.progress.countError(statusOf(b.err).Code())
+	// Not counted: it is the answer for a record that its half will give.
 	middle := len(b.entries) / 2
 	r.delay(b.entries[:middle], 0, false)
 	r.delay(b.entries[middle:], 0, false)
