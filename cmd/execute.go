@@ -15,6 +15,8 @@ type Streams struct {
 
 	// Each stream by itself: output may go to a pipe while Err is a terminal.
 	InIsTerminal, OutIsTerminal, ErrIsTerminal bool
+	// OutIsClosed says that Out leads nowhere: there was no stdout at the start.
+	OutIsClosed bool
 	// Columns is the width of the terminal, 0 if unknown.
 	Columns int
 
@@ -27,6 +29,7 @@ func processStreams() Streams {
 		InIsTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 		OutIsTerminal: term.IsTerminal(int(os.Stdout.Fd())),
 		ErrIsTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		OutIsClosed:   wasClosed(os.Stdout),
 		LookupEnv:     os.LookupEnv,
 	}
 	if s.OutIsTerminal {

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
-	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"spanbulk/internal/format"
 	"spanbulk/internal/output"
@@ -58,51 +56,22 @@ func (o *snapshotOptions) validate(a *app) error {
 	case a.given("exact-staleness"):
 		o.parsed = withStaleness(o.staleness)
 	default:
-		o.parsed, err = parseBound(o.bound)
+		o.parsed, err = parseSnapshot(o.bound)
 	}
-	if at := o.parsed.GetReadTimestamp(); at != nil && at.AsTime().After(a.now().Add(maxAhead)) {
-		e := usagef("the snapshot %s is in the future: Spanner would wait until then", at.AsTime().Format(time.RFC3339Nano))
-		e.hint = "give an earlier one"
-		return e
+	if err != nil {
+		return err
 	}
-	return err
+	return a.refuseAhead(o.parsed)
 }
 
-// maxAhead is how far a snapshot may be ahead of the local clock, which can be
-// wrong.
-const maxAhead = time.Hour
-
-func atTimestamp(t time.Time) *spannerpb.TransactionOptions_ReadOnly {
-	return &spannerpb.TransactionOptions_ReadOnly{TimestampBound: &spannerpb.TransactionOptions_ReadOnly_ReadTimestamp{ReadTimestamp: timestamppb.New(t)}}
-}
-
-func withStaleness(d time.Duration) *spannerpb.TransactionOptions_ReadOnly {
-	return &spannerpb.TransactionOptions_ReadOnly{TimestampBound: &spannerpb.TransactionOptions_ReadOnly_ExactStaleness{ExactStaleness: durationpb.New(d)}}
-}
-
-// parseBound parses --timestamp-bound. The bounds that leave the choice of the
-// timestamp to Spanner are for single-use reads only: an export is many reads
-// of one transaction.
-func parseBound(text string) (*spannerpb.TransactionOptions_ReadOnly, error) {
-	name, value, _ := strings.Cut(text, "=")
-	var bound *spannerpb.TransactionOptions_ReadOnly
-	var err error
+// parseSnapshot parses --timestamp-bound. The bounds that leave the choice of
+// the timestamp to Spanner are for single-use reads only: an export is many
+// reads of one transaction.
+func parseSnapshot(text string) (bound *spannerpb.TransactionOptions_ReadOnly, err error) {
+	name, _, _ := strings.Cut(text, "=")
 	switch strings.ToLower(name) {
-	case "strong":
-		bound = &spannerpb.TransactionOptions_ReadOnly{TimestampBound: &spannerpb.TransactionOptions_ReadOnly_Strong{Strong: true}}
-		if value != "" {
-			err = errors.New("strong takes no value")
-		}
-	case "read-timestamp":
-		var t time.Time
-		t, err = parseTimestamp(value)
-		bound = atTimestamp(t)
-	case "exact-staleness":
-		var d time.Duration
-		if d, err = parseDuration(value); err == nil && d < 0 {
-			err = errors.New("a staleness cannot be negative")
-		}
-		bound = withStaleness(d)
+	case "strong", "read-timestamp", "exact-staleness":
+		bound, err = parseBound(text)
 	case "max-staleness", "min-read-timestamp":
 		err = errors.New("only single-use reads may have this bound, and an export is many reads of one snapshot")
 	default:
@@ -321,10 +290,9 @@ func (o *outputOptions) resolve(a *app, p *exportPlan) (output.Options, error) {
 		return output.Options{}, usagef("several tables need a directory or a template with {table} as --output")
 	case isStdout && o.maxFileSize > 0:
 		return output.Options{}, usagef("--max-file-size needs files as --output")
-	case isStdout && a.streams.OutIsTerminal && !a.given("output") && isBinary(p.format):
-		e := usagef("%s is binary and stdout is a terminal", binaryName(p.format))
-		e.hint = "give --output FILE, or --output - to write it there all the same"
-		return output.Options{}, e
+	}
+	if err := o.checkStdout(a, p.format); err != nil {
+		return output.Options{}, err
 	}
 	return output.Options{
 		Path:        o.path,
@@ -333,6 +301,25 @@ func (o *outputOptions) resolve(a *app, p *exportPlan) (output.Options, error) {
 		MaxFileSize: o.maxFileSize,
 		Overwrite:   o.overwrite,
 	}, nil
+}
+
+// checkStdout refuses a stdout that is closed, or a terminal that a binary format
+// would garble.
+func (o *outputOptions) checkStdout(a *app, f format.Options) error {
+	var e *usageError
+	switch {
+	case !o.isStdout():
+		return nil
+	case a.streams.OutIsClosed:
+		e = usagef("stdout is closed, or nothing but /dev/null: the records would be lost")
+		e.hint = "give --output FILE, or --output /dev/null if that is meant"
+	case a.streams.OutIsTerminal && !a.given("output") && isBinary(f):
+		e = usagef("%s is binary and stdout is a terminal", binaryName(f))
+		e.hint = "give --output FILE, or --output - to write it there all the same"
+	default:
+		return nil
+	}
+	return e
 }
 
 func isBinary(o format.Options) bool { return o.Kind == format.Avro || o.Compression != format.None }

@@ -43,9 +43,7 @@ func (a *app) export(ctx context.Context, p *exportPlan, s *summary) (err error)
 		return err
 	}
 	x := &exporter{app: a, plan: p, conn: conn, reader: r}
-	if at := p.options.snapshot.parsed.GetReadTimestamp(); at != nil && at.AsTime().After(a.now()) {
-		a.log.Warn("the snapshot is in the future: Spanner waits until then", "snapshot", at.AsTime().Format(time.RFC3339Nano))
-	}
+	a.warnAhead(p.options.snapshot.parsed)
 	if x.snapshot, err = r.Begin(ctx, p.options.snapshot.parsed); err != nil {
 		return err
 	}

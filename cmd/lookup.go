@@ -121,7 +121,7 @@ func (o *lookupOptions) validate(a *app) (*lookupPlan, error) {
 	if err := o.validateFormat(a, p); err != nil {
 		return nil, err
 	}
-	if err := o.validateOutput(); err != nil {
+	if err := o.validateOutput(a, p.format); err != nil {
 		return nil, err
 	}
 	if err := o.lookupOptions(a, p); err != nil {
@@ -161,9 +161,10 @@ func (o *lookupOptions) validateFormat(a *app, p *lookupPlan) error {
 	return nil
 }
 
-func (o *lookupOptions) validateOutput() error {
+// validateOutput checks the output, as far as f is known: the records may decide.
+func (o *lookupOptions) validateOutput(a *app, f format.Options) error {
 	if o.output.isStdout() {
-		return nil
+		return o.output.checkStdout(a, f)
 	}
 	info, err := os.Stat(o.output.path)
 	if err == nil && info.IsDir() || os.IsPathSeparator(o.output.path[len(o.output.path)-1]) || strings.ContainsAny(o.output.path, "{}") {

@@ -1,15 +1,12 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"time"
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
-	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"spanbulk/internal/format"
 	"spanbulk/internal/lookup"
@@ -82,8 +79,6 @@ type lookupBoundOptions struct {
 	directedRead string
 }
 
-var errStrongValue = errors.New("strong takes no value")
-
 // boundNames are the bounds with a value.
 func boundNames() [4]string {
 	return [4]string{"read-timestamp", "exact-staleness", "max-staleness", "min-read-timestamp"}
@@ -119,55 +114,11 @@ func (o *lookupBoundOptions) parse(a *app) (*spannerpb.TransactionOptions_ReadOn
 	if len(given) > 1 {
 		return nil, usagef("%s exclude each other", strings.Join(given, " and "))
 	}
-	bound, err := parseReadBound(text)
+	bound, err := parseBound(text)
 	if err != nil {
 		return nil, usagef("%s: %w", flag, err)
 	}
-	return bound, nil
-}
-
-// parseReadBound parses the bound of a single-use read, which may be any of the
-// five.
-func parseReadBound(text string) (*spannerpb.TransactionOptions_ReadOnly, error) {
-	name, value, _ := strings.Cut(text, "=")
-	switch name = strings.ToLower(name); name {
-	case "strong":
-		if value != "" {
-			return nil, errStrongValue
-		}
-		return &spannerpb.TransactionOptions_ReadOnly{TimestampBound: &spannerpb.TransactionOptions_ReadOnly_Strong{Strong: true}}, nil
-	case "read-timestamp", "min-read-timestamp":
-		t, err := parseTimestamp(value)
-		if name == "read-timestamp" || err != nil {
-			return atTimestamp(t), err
-		}
-		return &spannerpb.TransactionOptions_ReadOnly{
-			TimestampBound: &spannerpb.TransactionOptions_ReadOnly_MinReadTimestamp{MinReadTimestamp: timestamppb.New(t)}}, nil
-	case "exact-staleness", "max-staleness":
-		d, err := parseDuration(value)
-		if err == nil && d < 0 {
-			err = errors.New("a staleness cannot be negative")
-		}
-		if name == "exact-staleness" || err != nil {
-			return withStaleness(d), err
-		}
-		return &spannerpb.TransactionOptions_ReadOnly{
-			TimestampBound: &spannerpb.TransactionOptions_ReadOnly_MaxStaleness{MaxStaleness: durationpb.New(d)}}, nil
-	}
-	return nil, errors.New("not one of strong, " + strings.Join([]string{"read-timestamp=TIME", "exact-staleness=DURATION", "max-staleness=DURATION", "min-read-timestamp=TIME"}, ", "))
-}
-
-// schemaTime is when the schema is to be read for reads with this bound; zero is
-// now.
-func schemaTime(b *spannerpb.TransactionOptions_ReadOnly, now time.Time) time.Time {
-	switch bound := b.GetTimestampBound().(type) {
-	case *spannerpb.TransactionOptions_ReadOnly_ReadTimestamp:
-		return bound.ReadTimestamp.AsTime()
-	case *spannerpb.TransactionOptions_ReadOnly_ExactStaleness:
-		return now.Add(-bound.ExactStaleness.AsDuration())
-	default:
-		return time.Time{}
-	}
+	return bound, a.refuseAhead(bound)
 }
 
 // lookupReadOptions say how keys are read.

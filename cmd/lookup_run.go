@@ -65,6 +65,7 @@ func (a *app) lookup(ctx context.Context, p *lookupPlan) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
+	a.warnAhead(p.lookup.Bound)
 	catalog, err := schema.Open(ctx, conn, schemaTime(p.lookup.Bound, a.now()))
 	if err != nil {
 		return fault.Reading(err, "read the schema of", conn.Name().String())
@@ -224,12 +225,7 @@ func (o *lookupOutput) settle(b *lookup.Block) error {
 			o.options.Kind = b.Kind
 		}
 	}
-	if a := o.app; o.plan.options.output.isStdout() && a.streams.OutIsTerminal && !a.given("output") && isBinary(o.options) {
-		e := usagef("%s is binary and stdout is a terminal", binaryName(o.options))
-		e.hint = "give --output FILE, or --output - to write it there all the same"
-		return e
-	}
-	return nil
+	return o.plan.options.output.checkStdout(o.app, o.options)
 }
 
 // open opens the output unless it is open.

@@ -146,11 +146,8 @@ func (o *tailOptions) resolveFormat(a *app, p *tailPlan) error {
 	if err := checkApplies(a, p.format.Kind); err != nil {
 		return err
 	}
-	isStdout := o.output.isStdout()
-	if isStdout && a.streams.OutIsTerminal && !a.given("output") && isBinary(p.format) {
-		e := usagef("%s is binary and stdout is a terminal", binaryName(p.format))
-		e.hint = "give --output FILE, or --output - to write it there all the same"
-		return e
+	if err := o.output.checkStdout(a, p.format); err != nil {
+		return err
 	}
 	if p.format.Kind != format.NDJSON && (o.changes.mode != modeFull || o.filters.table == "") {
 		return usagef("--format %s needs --changelog-mode full and --table: only then all rows have the same columns", p.format.Kind)
