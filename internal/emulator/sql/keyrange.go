@@ -213,7 +213,8 @@ func (k *seek) ranges(e *env) ([]relation.KeyRange, error) {
 			return nil, err
 		}
 		if len(prefixes)*len(parts) > maxRanges {
-			break
+			// The bounds are on a part behind these: without it they say nothing.
+			return ranges(prefixes, nil, nil), nil
 		}
 		next := make([][]byte, 0, len(prefixes)*len(parts))
 		for _, p := range prefixes {
@@ -227,6 +228,12 @@ func (k *seek) ranges(e *env) ([]relation.KeyRange, error) {
 	if err != nil {
 		return nil, err
 	}
+	return ranges(prefixes, start, end), nil
+}
+
+// ranges are the keys that start with one of the prefixes and go on from start
+// to end; nil ends are open.
+func ranges(prefixes [][]byte, start, end []byte) []relation.KeyRange {
 	out := make([]relation.KeyRange, 0, len(prefixes))
 	for _, p := range prefixes {
 		r := relation.KeyRange{Start: slices.Concat(p, start), End: value.PrefixEnd(p)}
@@ -237,7 +244,7 @@ func (k *seek) ranges(e *env) ([]relation.KeyRange, error) {
 			out = append(out, r)
 		}
 	}
-	return merge(out), nil
+	return merge(out)
 }
 
 // encode lists the encoded values of one key part.
