@@ -20,8 +20,8 @@ const (
 
 func (e *editor) column(table string, def *ast.ColumnDef) (*Column, error) {
 	c := &Column{Name: def.Name.Name, NotNull: def.NotNull, Hidden: !def.Hidden.Invalid()}
-	if len(c.Name) > maxIdentifier {
-		return nil, status.Errorf(codes.InvalidArgument, "Column name not valid: %s.%s.", table, c.Name)
+	if err := checkName("Column", c.Name); err != nil {
+		return nil, err
 	}
 	if err := setType(c, def.Type); err != nil {
 		return nil, err
@@ -356,6 +356,13 @@ func (e *editor) columnDroppable(t *Table, c *Column) error {
 	for _, f := range t.ForeignKeys {
 		if slices.Contains(f.Columns, c.Ordinal) {
 			return status.Errorf(codes.FailedPrecondition, "Cannot drop column `%s` from table `%s` because it is used by foreign key `%s`.", c.Name, t.Name, f.Name)
+		}
+	}
+	for _, o := range e.Tables {
+		for _, f := range o.ForeignKeys {
+			if strings.EqualFold(f.ReferencedTable, t.Name) && containsFold(f.ReferencedColumns, c.Name) {
+				return status.Errorf(codes.FailedPrecondition, "Cannot drop column `%s` from table `%s` because it is used by foreign key `%s`.", c.Name, t.Name, f.Name)
+			}
 		}
 	}
 	for _, k := range t.Checks {

@@ -15,7 +15,7 @@ func (e *editor) addConstraint(table string, c *ast.TableConstraint) error {
 	name := ""
 	if c.Name != nil {
 		name = c.Name.Name
-		if err := e.taken(name); err != nil {
+		if err := e.freeName("Constraint", name); err != nil {
 			return err
 		}
 	}

@@ -130,6 +130,9 @@ func (e *editor) createSchema(d *ast.CreateSchema) error {
 		}
 		return status.Errorf(codes.FailedPrecondition, "Duplicate name in schema: %s.", d.Name.Name)
 	}
+	if err := checkName("Schema", d.Name.Name); err != nil {
+		return err
+	}
 	e.NamedSchemas = append(e.NamedSchemas, d.Name.Name)
 	return nil
 }
@@ -155,7 +158,7 @@ func (e *editor) createSequence(d *ast.CreateSequence) error {
 	if slices.ContainsFunc(e.Sequences, func(q *Sequence) bool { return strings.EqualFold(q.Name, name) }) && d.IfNotExists {
 		return nil
 	}
-	if err := e.freeName(name); err != nil {
+	if err := e.freeName("Sequence", name); err != nil {
 		return err
 	}
 	opts, err := options(d.Options)

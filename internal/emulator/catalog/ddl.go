@@ -50,7 +50,7 @@ func (e *editor) statement() error {
 	if e.PostgreSQL {
 		return e.applyPostgreSQL()
 	}
-	ddl, err := memefish.ParseDDL("", e.source)
+	ddl, err := memefish.ParseDDL("", ParseableFunctions(e.source))
 	if err != nil {
 		return syntaxError(err)
 	}
@@ -206,9 +206,12 @@ func (e *editor) isConstraint(same func(string) bool) bool {
 	})
 }
 
-// freeName is what it takes for a new object: its named schema, if any, must
-// exist and the name must be free.
-func (e *editor) freeName(name string) error {
+// freeName is what it takes for a new object of a kind ("Table"): its name must
+// be one, and free, and its named schema, if any, must exist.
+func (e *editor) freeName(kind, name string) error {
+	if err := checkName(kind, name); err != nil {
+		return err
+	}
 	if schema, _ := splitName(name); schema != "" && !containsFold(e.NamedSchemas, schema) {
 		return status.Errorf(codes.NotFound, "Schema not found: %s", schema)
 	}

@@ -47,11 +47,12 @@ func TestPrint(t *testing.T) {
 
 func TestStatementsThatSpannerRefuses(t *testing.T) {
 	base := []string{
-		"CREATE TABLE P (K INT64 NOT NULL, V STRING(10), J JSON) PRIMARY KEY (K)",
+		"CREATE TABLE P (K INT64 NOT NULL, V STRING(10), J JSON, U INT64) PRIMARY KEY (K)",
 		"CREATE TABLE C (K INT64 NOT NULL, L INT64, D INT64 AS (L * 2) STORED) PRIMARY KEY (K, L), INTERLEAVE IN PARENT P ON DELETE CASCADE",
 		"CREATE INDEX ByV ON P(V)",
 		"CREATE TABLE R (X INT64, V STRING(10), CONSTRAINT fk FOREIGN KEY (V) REFERENCES P (V)) PRIMARY KEY (X)",
 		"CREATE CHANGE STREAM S FOR R(V)",
+		"CREATE TABLE N (X INT64, CONSTRAINT fj FOREIGN KEY (X) REFERENCES P (U) NOT ENFORCED) PRIMARY KEY (X)",
 	}
 	schema := apply(t, base...)
 	before := schema.DDL("db")
@@ -61,6 +62,18 @@ func TestStatementsThatSpannerRefuses(t *testing.T) {
 		text string
 	}{
 		{"CREATE TABLE", codes.InvalidArgument, ""},
+		{"CREATE TABLE Q (K INT64)", codes.InvalidArgument, "PRIMARY KEY"},
+		{"CREATE TABLE Q (`a-b` INT64) PRIMARY KEY (`a-b`)", codes.InvalidArgument, "Column name not valid: a-b"},
+		{"CREATE TABLE Q (" + strings.Repeat("c", 129) + " INT64) PRIMARY KEY ()", codes.InvalidArgument, "Column name not valid"},
+		{"CREATE TABLE " + strings.Repeat("t", 129) + " (K INT64) PRIMARY KEY (K)", codes.InvalidArgument, "Table name not valid"},
+		{"CREATE TABLE `1t` (K INT64) PRIMARY KEY (K)", codes.InvalidArgument, "Table name not valid"},
+		{"CREATE TABLE `é` (K INT64) PRIMARY KEY (K)", codes.InvalidArgument, "Table name not valid"},
+		{"CREATE TABLE Q (K INT64, CONSTRAINT `c c` CHECK (K > 0)) PRIMARY KEY (K)", codes.InvalidArgument, "Constraint name not valid"},
+		{"CREATE INDEX `i.j.` ON P(V)", codes.InvalidArgument, "Index name not valid"},
+		{"CREATE SCHEMA `s-t`", codes.InvalidArgument, "Schema name not valid"},
+		{"CREATE SEQUENCE `s-t` OPTIONS (sequence_kind = 'bit_reversed_positive')", codes.InvalidArgument, "Sequence name not valid"},
+		{"CREATE CHANGE STREAM `s-t`", codes.InvalidArgument, "Change Stream name not valid"},
+		{"ALTER TABLE P DROP COLUMN U", codes.FailedPrecondition, "fj"},
 		{"CREATE TABLE p (K INT64) PRIMARY KEY (K)", codes.FailedPrecondition, "Duplicate name"},
 		{"CREATE TABLE Q (K INT64, k INT64) PRIMARY KEY (K)", codes.FailedPrecondition, "Duplicate column"},
 		{"CREATE TABLE Q (K INT64) PRIMARY KEY (L)", codes.InvalidArgument, "L"},

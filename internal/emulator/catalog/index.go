@@ -14,7 +14,7 @@ func (e *editor) createIndex(d *ast.CreateIndex) error {
 	if _, _, exists := e.Index(name); exists && d.IfNotExists {
 		return nil
 	}
-	if err := e.freeName(name); err != nil {
+	if err := e.freeName("Index", name); err != nil {
 		return err
 	}
 	t, err := e.table(d.TableName)

@@ -18,7 +18,6 @@ const (
 	maxKeyColumns      = 16
 	maxIndexesPerTable = 128
 	maxInterleaveDepth = 7
-	maxIdentifier      = 128
 )
 
 func (e *editor) createTable(d *ast.CreateTable) error {
@@ -26,7 +25,7 @@ func (e *editor) createTable(d *ast.CreateTable) error {
 	if _, exists := e.Table(name); exists && d.IfNotExists {
 		return nil
 	}
-	if err := e.freeName(name); err != nil {
+	if err := e.freeName("Table", name); err != nil {
 		return err
 	}
 	if len(d.Synonyms) > 0 {
@@ -84,11 +83,12 @@ func setPrimaryKey(t *Table, d *ast.CreateTable) error {
 			keys = append(keys, &ast.IndexKey{Name: def.Name})
 		}
 	}
-	var err error
-	if t.PrimaryKey, err = keyParts(t, keys, "Table "+t.Name); err != nil {
-		return err
+	if len(keys) == 0 && d.PrimaryKeyRparen.Invalid() {
+		return status.Errorf(codes.InvalidArgument, "Error parsing Spanner DDL statement: table %s has no PRIMARY KEY clause", t.Name)
 	}
-	return nil
+	var err error
+	t.PrimaryKey, err = keyParts(t, keys, "Table "+t.Name)
+	return err
 }
 
 // keyParts resolves the columns of a primary or index key.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cloudspannerecosystem/memefish/ast"
 
+	"spanbulk/internal/emulator/catalog"
 	"spanbulk/internal/emulator/value"
 )
 
@@ -68,6 +69,12 @@ func (s *scope) functionName(n *ast.CallExpr) (name string, safe bool, err error
 	parts := make([]string, len(n.Func.Idents))
 	for i, id := range n.Func.Idents {
 		parts[i] = strings.ToUpper(id.Name)
+	}
+	switch parts[len(parts)-1] {
+	case catalog.LeftFunction:
+		parts[len(parts)-1] = "LEFT"
+	case catalog.RightFunction:
+		parts[len(parts)-1] = "RIGHT"
 	}
 	if len(parts) > 1 && parts[0] == "SAFE" {
 		parts, safe = parts[1:], true

@@ -206,6 +206,8 @@ func TestStringFunctions(t *testing.T) {
 		{"LENGTH(b'ab')", "INT64", "2", 0},
 		{"CONCAT('a', 'b', 'c')", "STRING", `"abc"`, 0},
 		{"CONCAT('a', NULL)", "STRING", "NULL", 0},
+		{"LEFT('apple', 2)", "STRING", `"ap"`, 0},
+		{"CONCAT(right ('apple', 2), 'LEFT(', SAFE.LEFT('a', -1))", "STRING", "NULL", 0},
 		{"SUBSTR('apple', 2)", "STRING", `"pple"`, 0},
 		{"SUBSTR('apple', 2, 2)", "STRING", `"pp"`, 0},
 		{"SUBSTR('apple', -2)", "STRING", `"le"`, 0},

@@ -62,16 +62,14 @@ func bindNow(t *value.Type) binder {
 	}
 }
 
-// pendingExpr is PENDING_COMMIT_TIMESTAMP(), which only a commit can answer.
+// pendingExpr is PENDING_COMMIT_TIMESTAMP(), which has no value in a query.
+// Where a column's DEFAULT is this alone, the store does not ask for it.
 type pendingExpr struct{}
 
 func (pendingExpr) typ() *value.Type { return timestampT }
 
-func (pendingExpr) eval(e *env) (value.Value, error) {
-	if e.rt.commit.IsZero() {
-		return value.Value{}, invalid("The PENDING_COMMIT_TIMESTAMP() function may only be used as a value for INSERT or UPDATE of an appropriately typed column")
-	}
-	return timestampOf(e.rt.commit)
+func (pendingExpr) eval(*env) (value.Value, error) {
+	return value.Value{}, invalid("The PENDING_COMMIT_TIMESTAMP() function may only be used as a value for INSERT or UPDATE of an appropriately typed column")
 }
 
 func bindPendingCommit(s *scope, args []expr) (expr, error) {

@@ -9,6 +9,8 @@ import (
 	"github.com/cloudspannerecosystem/memefish"
 	"github.com/cloudspannerecosystem/memefish/ast"
 	"github.com/cloudspannerecosystem/memefish/token"
+
+	"spanbulk/internal/emulator/catalog"
 )
 
 const (
@@ -91,7 +93,7 @@ func parseStatement(text string) (stmt ast.Statement, single string, err error) 
 			stmt, err = nil, invalid("Syntax error: the statement cannot be parsed")
 		}
 	}()
-	stmt, err = memefish.ParseStatement("", single)
+	stmt, err = memefish.ParseStatement("", catalog.ParseableFunctions(single))
 	if err != nil {
 		return nil, "", syntaxErrorIn(single, err)
 	}

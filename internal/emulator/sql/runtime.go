@@ -17,9 +17,7 @@ type runtime struct {
 	snap relation.Snapshot
 	// now is CURRENT_TIMESTAMP, the same throughout a run.
 	now time.Time
-	// commit is what PENDING_COMMIT_TIMESTAMP means, zero outside commits.
-	commit time.Time
-	loc    *time.Location
+	loc *time.Location
 	// within restricts the driving scan to part of its keys; nil means all.
 	driver *tableScan
 	within []relation.KeyRange

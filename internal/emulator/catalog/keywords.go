@@ -1,0 +1,43 @@
+package catalog
+
+import (
+	"regexp"
+
+	"github.com/cloudspannerecosystem/memefish"
+	"github.com/cloudspannerecosystem/memefish/token"
+)
+
+// The functions LEFT and RIGHT under the names that they are parsed by; see
+// ParseableFunctions.
+const (
+	LeftFunction  = "LEF_"
+	RightFunction = "RIGH_"
+)
+
+var keywordCall = regexp.MustCompile(`(?i)\b(left|right)\s*\(`)
+
+// ParseableFunctions renames calls of LEFT and RIGHT in a statement: the grammar
+// knows these words as kinds of JOIN alone, which no parenthesis follows. All
+// positions stay what they are.
+func ParseableFunctions(text string) string {
+	if !keywordCall.MatchString(text) {
+		return text
+	}
+	out := []byte(text)
+	lex := &memefish.Lexer{File: &token.File{Buffer: text}}
+	for {
+		before := lex.Token
+		if err := lex.NextToken(); err != nil || lex.Token.Kind == token.TokenEOF {
+			return string(out) // the parser says what is wrong
+		}
+		if lex.Token.Kind != "(" {
+			continue
+		}
+		switch before.Kind {
+		case "LEFT":
+			copy(out[before.Pos:], LeftFunction)
+		case "RIGHT":
+			copy(out[before.Pos:], RightFunction)
+		}
+	}
+}
