@@ -272,6 +272,7 @@ func (tx *transaction) deleteChildren(p *plan, key string, row value.Row, verb s
 			continue
 		}
 		for _, e := range rowsIn(child.tree, key, end) {
+			tx.mutations += int64(len(child.indexes)) // the row itself is free
 			if err := tx.deleteRow(child, e.Key, e.Row); err != nil {
 				return err
 			}

@@ -89,7 +89,7 @@ func (s *Store) checkFootprint(f *Footprint) error {
 
 func (t *tree) writtenSince(since int64, ranges []relation.KeyRange) bool {
 	if ranges == nil {
-		return true
+		ranges = []relation.KeyRange{{}}
 	}
 	for _, r := range ranges {
 		found := false
