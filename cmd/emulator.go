@@ -143,13 +143,23 @@ func (a *app) runEmulator(ctx context.Context, o *emulatorOptions, name database
 	if o.dialect == wordPostgreSQL {
 		dialect = databasepb.DatabaseDialect_POSTGRESQL
 	}
-	if err := server.CreateDatabase(ctx, name.String(), dialect, statements...); err != nil {
+	if err := server.CreateDatabase(ctx, name.String(), dialect, texts(statements)...); err != nil {
+		if failed, ok := errors.AsType[*emulator.StatementError](err); ok {
+			return fault.Reading(failed.Err, "apply", fmt.Sprintf("%s:%d", o.ddl, statements[failed.Index].line))
+		}
 		return fault.Reading(err, "create", name.String())
 	}
 	if o.data != "" {
 		loaded, err := emulator.Load(ctx, server, name.String(), o.data)
 		if err != nil {
 			return loadFault(err, o.data)
+		}
+		passed, err := emulator.PassedOver(o.data)
+		if err != nil {
+			return loadFault(err, o.data)
+		}
+		for _, path := range passed {
+			a.log.Warn("passed over a file that is not one of a table", "file", path)
 		}
 		if len(loaded) == 0 {
 			a.log.Warn("nothing was loaded: the directory has no file of a table", "data", o.data)
@@ -188,32 +198,76 @@ func loadFault(err error, data string) error {
 	return fault.Reading(err, "load", data)
 }
 
+// ddlStatement is a statement of a DDL file.
+type ddlStatement struct {
+	text string
+	line int // in the file, from 1
+}
+
+func texts(statements []ddlStatement) []string {
+	out := make([]string, len(statements))
+	for i, s := range statements {
+		out[i] = s.text
+	}
+	return out
+}
+
 // readDDL reads the statements of a file; none if path is empty.
-func readDDL(path string, dialect dialectWord) ([]string, error) {
+func readDDL(path string, dialect dialectWord) ([]ddlStatement, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(path)
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read DDL file %s: %w", path, configReason(err))
 	}
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // as editors on Windows write it
+	text := string(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))) // as editors on Windows write it
+	statements, err := splitDDL(path, text, dialect)
+	if err != nil {
+		return nil, err
+	}
+	var out []ddlStatement
+	at := 0
+	for _, s := range statements {
+		if s = strings.TrimSpace(s); s == "" {
+			continue
+		}
+		at += max(strings.Index(text[at:], s), 0)
+		out = append(out, ddlStatement{s, 1 + strings.Count(text[:at], "\n") + commentLines(s)})
+		at += len(s)
+	}
+	return out, nil
+}
+
+// splitDDL cuts a file at the semicolons that end statements.
+func splitDDL(path, text string, dialect dialectWord) ([]string, error) {
 	if dialect == wordPostgreSQL {
-		statements, err := postgres.Split(string(text))
+		statements, err := postgres.Split(text)
 		if err != nil {
 			return nil, fault.Reading(err, "read", "DDL file "+path)
 		}
 		return statements, nil
 	}
-	raw, err := memefish.SplitRawStatements(path, string(text))
+	parts, err := memefish.SplitRawStatements(path, text)
 	if err != nil {
 		return nil, fmt.Errorf("read DDL file: %w", err)
 	}
-	var statements []string
-	for _, s := range raw {
-		if text := strings.TrimSpace(s.Statement); text != "" {
-			statements = append(statements, text)
-		}
+	var out []string
+	for _, p := range parts {
+		out = append(out, p.Statement)
 	}
-	return statements, nil
+	return out, nil
+}
+
+// commentLines is how many lines of comments and blanks a statement starts with.
+func commentLines(statement string) int {
+	n := 0
+	for line := range strings.Lines(statement) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "--") && !strings.HasPrefix(line, "#") {
+			break
+		}
+		n++
+	}
+	return n
 }

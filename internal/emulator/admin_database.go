@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -42,6 +43,9 @@ func (a databaseAdmin) CreateDatabase(_ context.Context, req *databasepb.CreateD
 		return nil, status.Error(codes.InvalidArgument, "DDL statements other than <CREATE DATABASE> are not allowed in database creation request for PostgreSQL-enabled databases.")
 	}
 	db, err := a.createDatabase(name, req.GetDatabaseDialect(), req.GetExtraStatements())
+	if failed, ok := errors.AsType[*StatementError](err); ok {
+		return nil, failed.Err
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +123,7 @@ func (a databaseAdmin) DropDatabase(_ context.Context, req *databasepb.DropDatab
 	if _, ok := a.instances[name.instance()]; !ok {
 		return nil, resourceError("Instance", "admin.instance.v1", name.instance())
 	}
-	if db := a.databases[name.String()]; db != nil {
-		db.store.Changes().Close()
-	}
-	delete(a.databases, name.String())
+	a.forgetDatabase(name.String())
 	return &emptypb.Empty{}, nil
 }
 

@@ -99,7 +99,7 @@ func (a instanceAdmin) DeleteInstance(_ context.Context, req *instancepb.DeleteI
 	defer a.mu.Unlock()
 	delete(a.instances, req.GetName())
 	for _, n := range namesUnder(a.databases, req.GetName()+"/") {
-		delete(a.databases, n)
+		a.forgetDatabase(n)
 	}
 	return &emptypb.Empty{}, nil
 }

@@ -13,7 +13,7 @@ import (
 // ExecuteBatchDml refuses DML, which is not served, with the code that the
 // service has for the request that is wrong in itself.
 func (s *Server) ExecuteBatchDml(_ context.Context, req *spannerpb.ExecuteBatchDmlRequest) (*spannerpb.ExecuteBatchDmlResponse, error) {
-	db, _, err := s.session(req.GetSession())
+	db, session, err := s.session(req.GetSession())
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +21,7 @@ func (s *Server) ExecuteBatchDml(_ context.Context, req *spannerpb.ExecuteBatchD
 		return nil, status.Error(codes.InvalidArgument, "No statements in batch DML request.")
 	}
 	for _, stmt := range req.GetStatements() {
-		if err := refuseDML(db, stmt.GetSql(), req.GetTransaction()); err != nil {
+		if err := refuseDML(db, session.GetName(), stmt.GetSql(), req.GetTransaction()); err != nil {
 			return nil, err
 		}
 		if sql.Classify(stmt.GetSql(), db.postgreSQL()) != sql.DMLKind {

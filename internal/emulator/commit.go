@@ -74,7 +74,7 @@ func (s *Server) commit(_ context.Context, raw rawMessage) (*spannerpb.CommitRes
 	if err := proto.Unmarshal(rest, &req); err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "Malformed request: %v", err)
 	}
-	db, _, err := s.session(req.GetSession())
+	db, session, err := s.session(req.GetSession())
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *Server) commit(_ context.Context, raw rawMessage) (*spannerpb.CommitRes
 	}
 	switch t := req.GetTransaction().(type) {
 	case *spannerpb.CommitRequest_TransactionId:
-		tx, err := db.transactions.find(t.TransactionId)
+		tx, err := db.transactions.find(session.GetName(), t.TransactionId)
 		if err != nil {
 			return nil, err
 		}
@@ -132,10 +132,12 @@ func (tx *transaction) commit(db *database, req *spannerpb.CommitRequest, mutati
 	}
 	resp, err := apply(db, req, tx.excluded, mutations, footprint)
 	if err != nil {
-		tx.state, tx.failure = failed, err
+		tx.end(failed)
+		tx.failure = err
 		return nil, err
 	}
-	tx.state, tx.committed = committed, resp
+	tx.end(committed)
+	tx.committed = resp
 	return resp, nil
 }
 

@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"context"
+	"errors"
 	"path"
 	"sync"
 	"time"
@@ -24,6 +25,9 @@ type Fault struct {
 	// AfterMessages lets a stream send so many messages before it breaks. One
 	// that has fewer does not break.
 	AfterMessages int
+	// EndEarly ends a stream with OK after AfterMessages, as if it had nothing
+	// more to say. Code has to be OK.
+	EndEarly bool
 	// AfterWork lets the call do all its work; only its answer, or the end of
 	// its stream, is lost.
 	AfterWork bool
@@ -178,6 +182,9 @@ func (f *Faults) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 		}
 	}
 	if err := handler(srv, s); err != nil {
+		if s.endedEarly {
+			return nil
+		}
 		return err
 	}
 	if s.sent < fault.AfterMessages && !fault.AfterWork {
@@ -192,7 +199,12 @@ type faultyStream struct {
 	faults *Faults
 	fault  *Fault
 	sent   int
+	// endedEarly tells that the handler was stopped so that the stream ends.
+	endedEarly bool
 }
+
+// errEndEarly stops the handler of a stream that is to end early.
+var errEndEarly = errors.New("the stream ends early")
 
 func (s *faultyStream) strike() error {
 	if err := pause(s.Context(), s.fault.Stall); err != nil {
@@ -205,6 +217,10 @@ func (s *faultyStream) strike() error {
 func (s *faultyStream) SendMsg(m any) error {
 	if err := pause(s.Context(), s.fault.MessageDelay); err != nil {
 		return err
+	}
+	if s.fault.EndEarly && s.sent == s.fault.AfterMessages {
+		s.endedEarly = true
+		return errEndEarly
 	}
 	if !s.fault.AfterWork && s.sent == s.fault.AfterMessages && s.sent > 0 {
 		if err := s.strike(); err != nil {

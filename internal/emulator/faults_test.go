@@ -56,6 +56,8 @@ func TestFaultKinds(t *testing.T) {
 		{"cut", emulator.Fault{Code: codes.Internal, AfterMessages: 4}, 4, codes.Internal, 0},
 		{"cut behind the last", emulator.Fault{Code: codes.Internal, AfterMessages: 10}, 10, codes.Internal, 0},
 		{"cut never", emulator.Fault{Code: codes.Internal, AfterMessages: 11}, 10, codes.OK, 0},
+		{"ends early", emulator.Fault{EndEarly: true, AfterMessages: 3}, 3, codes.OK, 0},
+		{"ends at once", emulator.Fault{EndEarly: true}, 0, codes.OK, 0},
 		{"lost", emulator.Fault{Code: codes.Unavailable, AfterWork: true}, 0, codes.Unavailable, 0},
 		{"stall", emulator.Fault{Stall: 30 * time.Millisecond}, 10, codes.OK, 30 * time.Millisecond},
 		{"stall within", emulator.Fault{Stall: 30 * time.Millisecond, AfterMessages: 3}, 10, codes.OK, 30 * time.Millisecond},

@@ -62,6 +62,31 @@ func Load(ctx context.Context, srv *Server, database, dir string) ([]Loaded, err
 	return out, nil
 }
 
+// PassedOver are the files under a directory that Load does not read: those of
+// no known format, or, in a directory with a manifest, that it does not list.
+// Hidden files are not mentioned.
+func PassedOver(dir string) ([]string, error) {
+	m, err := readManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
+			return err
+		}
+		_, _, _, known := tablefile.FormatOf(path)
+		if m != nil {
+			known = m.mentions(dir, path)
+		}
+		if !known {
+			out = append(out, path)
+		}
+		return nil
+	})
+	return out, err
+}
+
 // tableFile is a file with rows of a table.
 type tableFile struct {
 	path string

@@ -48,6 +48,19 @@ func readManifest(dir string) (*manifest, error) {
 	return &m, nil
 }
 
+// mentions tells whether a file of the directory is the manifest or one that it
+// lists.
+func (m *manifest) mentions(dir, path string) bool {
+	for _, t := range m.Tables {
+		for _, f := range t.Files {
+			if filepath.Join(dir, filepath.FromSlash(f.Name)) == path {
+				return true
+			}
+		}
+	}
+	return path == filepath.Join(dir, manifestName)
+}
+
 // files are the files of each table, as the manifest lists them.
 func (m *manifest) files(schema *catalog.Schema, dir string) (map[*catalog.Table][]tableFile, error) {
 	out := make(map[*catalog.Table][]tableFile)

@@ -51,7 +51,7 @@ func (s *Server) partitionView(ctx context.Context, db *database, session string
 			return nil, errPartitionReadWrite()
 		}
 	case *spannerpb.TransactionSelector_Id:
-		tx, err := db.transactions.find(t.Id)
+		tx, err := db.transactions.find(session, t.Id)
 		if err != nil {
 			return nil, err
 		}

@@ -99,37 +99,21 @@ func (s *Server) query(ctx context.Context, req *spannerpb.ExecuteSqlRequest) (*
 	if err := checkQuery(req); err != nil {
 		return nil, err
 	}
-	if err := refuseDML(db, req.GetSql(), req.GetTransaction()); err != nil {
+	if err := refuseDML(db, session.GetName(), req.GetSql(), req.GetTransaction()); err != nil {
 		return nil, err
 	}
-	plan, err := s.resolve(db, session.GetName(), req.GetTransaction())
+	print := func(partition []byte) uint64 {
+		return queryFingerprint(req.GetSql(), req.GetParams(), req.GetParamTypes(), partition)
+	}
+	o, err := s.open(ctx, db, session.GetName(), req, print)
 	if err != nil {
 		return nil, err
 	}
-	if plan.readWrite != nil && req.GetDirectedReadOptions() != nil {
-		return nil, errDirectedRead()
-	}
-	request := queryFingerprint(req.GetSql(), req.GetParams(), req.GetParamTypes(), req.GetPartitionToken())
-	resume := position{at: plan.at}
-	if token := req.GetResumeToken(); len(token) > 0 {
-		if resume, err = decodePosition(token, request); err != nil {
-			return nil, err
-		}
-		plan.at = resume.at
-	}
-	v, err := plan.open(ctx, db)
+	q, err := s.prepareQuery(o.view, req.GetSql(), req.GetParams(), req.GetParamTypes())
 	if err != nil {
 		return nil, err
 	}
-	q, err := s.prepareQuery(v, req.GetSql(), req.GetParams(), req.GetParamTypes())
-	if err != nil {
-		return nil, err
-	}
-	within, err := partitionRanges(req, session.GetName(), v)
-	if err != nil {
-		return nil, err
-	}
-	return runQuery(ctx, q, v, within, resume, request, req.GetQueryMode()), nil
+	return runQuery(ctx, q, o, req.GetQueryMode()), nil
 }
 
 func checkQuery(req *spannerpb.ExecuteSqlRequest) error {
@@ -164,13 +148,13 @@ func checkParameters(params *structpb.Struct) error {
 }
 
 // refuseDML answers for statements that are no queries.
-func refuseDML(db *database, text string, sel *spannerpb.TransactionSelector) error {
+func refuseDML(db *database, session, text string, sel *spannerpb.TransactionSelector) error {
 	if sql.Classify(text, db.postgreSQL()) != sql.DMLKind {
 		return nil
 	}
 	readOnly := sel.GetBegin().GetReadOnly() != nil
 	if id := sel.GetId(); len(id) > 0 {
-		tx, err := db.transactions.find(id)
+		tx, err := db.transactions.find(session, id)
 		if err != nil {
 			return err
 		}
@@ -204,32 +188,23 @@ func (s *Server) prepareQuery(v *view, text string, params *structpb.Struct, typ
 	return q, nil
 }
 
-// partitionRanges is what a partition token confines a query to; nil is
-// everything.
-func partitionRanges(req *spannerpb.ExecuteSqlRequest, session string, v *view) ([]relation.KeyRange, error) {
-	if len(req.GetPartitionToken()) == 0 {
-		return nil, nil
-	}
-	request := queryFingerprint(req.GetSql(), req.GetParams(), req.GetParamTypes(), nil)
-	p, err := checkPartition(req.GetPartitionToken(), session, v.transaction, request)
-	if err != nil {
-		return nil, err
-	}
+// ranges is what a partition confines a query to; nil is everything.
+func (p *partitionToken) ranges() []relation.KeyRange {
 	switch {
+	case p == nil || !p.Empty && p.Start == nil && p.End == nil:
+		return nil
 	case p.Empty:
-		return []relation.KeyRange{}, nil
-	case p.Start == nil && p.End == nil:
-		return nil, nil
+		return []relation.KeyRange{}
 	}
-	return []relation.KeyRange{p.bound()}, nil
+	return []relation.KeyRange{p.bound()}
 }
 
-func runQuery(ctx context.Context, q *sql.Query, v *view, within []relation.KeyRange, resume position, request uint64, mode spannerpb.ExecuteSqlRequest_QueryMode) *result {
-	at := resume
+func runQuery(ctx context.Context, q *sql.Query, o *opened, mode spannerpb.ExecuteSqlRequest_QueryMode) *result {
+	at := o.resume
 	r := &result{
-		meta:    &spannerpb.ResultSetMetadata{RowType: value.StructProto(q.Columns()), Transaction: v.meta},
+		meta:    &spannerpb.ResultSetMetadata{RowType: value.StructProto(q.Columns()), Transaction: o.meta},
 		at:      &at,
-		request: request,
+		request: o.request,
 	}
 	begun := time.Now()
 	switch mode {
@@ -241,7 +216,7 @@ func runQuery(ctx context.Context, q *sql.Query, v *view, within []relation.KeyR
 	case spannerpb.ExecuteSqlRequest_PROFILE, spannerpb.ExecuteSqlRequest_WITH_STATS, spannerpb.ExecuteSqlRequest_WITH_PLAN_AND_STATS:
 		r.stats = func() *spannerpb.ResultSetStats { return profileStats(at.rows, time.Since(begun)) }
 	}
-	r.rows = afterRows(q.RowsWithin(ctx, within), resume.rows, &at)
+	r.rows = afterRows(q.RowsWithin(ctx, o.partition.ranges()), o.resume.rows, &at)
 	return r
 }
 

@@ -40,40 +40,22 @@ func (s *Server) read(ctx context.Context, req *spannerpb.ReadRequest) (*result,
 	if err := checkRead(req); err != nil {
 		return nil, err
 	}
-	plan, err := s.resolve(db, session.GetName(), req.GetTransaction())
+	print := func(partition []byte) uint64 {
+		return readFingerprint(req.GetTable(), req.GetIndex(), req.GetColumns(), req.GetKeySet(), req.GetLimit(), partition)
+	}
+	o, err := s.open(ctx, db, session.GetName(), req, print)
 	if err != nil {
 		return nil, err
 	}
-	if plan.readWrite != nil && req.GetDirectedReadOptions() != nil {
-		return nil, errDirectedRead()
-	}
-	request := readFingerprint(req.GetTable(), req.GetIndex(), req.GetColumns(), req.GetKeySet(), req.GetLimit(), req.GetPartitionToken())
-	resume := position{at: plan.at}
-	if token := req.GetResumeToken(); len(token) > 0 {
-		if resume, err = decodePosition(token, request); err != nil {
-			return nil, err
-		}
-		plan.at = resume.at
-	}
-	v, err := plan.open(ctx, db)
+	target, err := newReadTarget(o.snapshot.Schema(), req.GetTable(), req.GetIndex(), req.GetColumns(), req.GetKeySet())
 	if err != nil {
 		return nil, err
 	}
-	target, err := newReadTarget(v.snapshot.Schema(), req.GetTable(), req.GetIndex(), req.GetColumns(), req.GetKeySet())
-	if err != nil {
-		return nil, err
+	if o.partition != nil {
+		target.restrict(o.partition)
 	}
-	if token := req.GetPartitionToken(); len(token) > 0 {
-		if err := target.restrict(token, session.GetName(), v.transaction, req); err != nil {
-			return nil, err
-		}
-	}
-	v.remember(target.scan)
-	return target.run(ctx, v, resume, req.GetLimit(), request), nil
-}
-
-func errDirectedRead() error {
-	return status.Error(codes.InvalidArgument, "Directed reads can only be performed in a read-only transaction")
+	o.remember(target.scan)
+	return target.run(ctx, o, req.GetLimit()), nil
 }
 
 // checkRead refuses what no read may say.
@@ -169,28 +151,22 @@ func (r *readTarget) cell(name string) (int, *catalog.Column, error) {
 	return 0, nil, status.Errorf(codes.Unimplemented, "Reading non-indexed columns using an index is not supported. Consider adding %s to the index using a STORING clause.", c.Name)
 }
 
-// restrict confines the read to the partition that a token stands for.
-func (r *readTarget) restrict(token []byte, session, transaction string, req *spannerpb.ReadRequest) error {
-	request := readFingerprint(req.GetTable(), req.GetIndex(), req.GetColumns(), req.GetKeySet(), 0, nil)
-	p, err := checkPartition(token, session, transaction, request)
-	if err != nil {
-		return err
-	}
+// restrict confines the read to a partition.
+func (r *readTarget) restrict(p *partitionToken) {
 	if p.Empty {
 		r.scan.Ranges = []relation.KeyRange{}
-		return nil
+		return
 	}
 	r.scan.Ranges = store.Intersect(r.scan.Ranges, p.bound())
-	return nil
 }
 
-func (r *readTarget) run(ctx context.Context, v *view, resume position, limit int64, request uint64) *result {
-	at := resume
+func (r *readTarget) run(ctx context.Context, o *opened, limit int64) *result {
+	at := o.resume
 	return &result{
-		meta:    &spannerpb.ResultSetMetadata{RowType: value.StructProto(r.fields), Transaction: v.meta},
-		rows:    r.rows(ctx, v, &at, limit),
+		meta:    &spannerpb.ResultSetMetadata{RowType: value.StructProto(r.fields), Transaction: o.meta},
+		rows:    r.rows(ctx, o.view, &at, limit),
 		at:      &at,
-		request: request,
+		request: o.request,
 	}
 }
 

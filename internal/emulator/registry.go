@@ -145,20 +145,42 @@ func (s *Server) createDatabase(name databaseName, dialect databasepb.DatabaseDi
 	db.sessions.init()
 	db.transactions.init()
 	if err := s.admissible(name); err != nil {
-		return nil, err
+		return nil, err // before the work
 	}
-	if _, err := db.store.ApplyDDL(ddl); err != nil {
-		return nil, err
+	if applied, err := db.store.ApplyDDL(ddl); err != nil {
+		return nil, &StatementError{Index: len(applied), Err: err}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// Another one of the name may have come meanwhile.
+	if err := s.admissibleLocked(name); err != nil {
+		return nil, err
+	}
 	s.databases[name.String()] = db
 	return db, nil
+}
+
+// forgetDatabase drops a database, if there is one, with its operations, and
+// ends what reads its change streams. It is called with the lock held.
+func (r *registry) forgetDatabase(name string) {
+	db, ok := r.databases[name]
+	if !ok {
+		return
+	}
+	db.store.Changes().Close()
+	delete(r.databases, name)
+	for _, op := range namesUnder(r.operations, name+"/") {
+		delete(r.operations, op)
+	}
 }
 
 func (s *Server) admissible(name databaseName) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.admissibleLocked(name)
+}
+
+func (s *Server) admissibleLocked(name databaseName) error {
 	if _, ok := s.instances[name.instance()]; !ok {
 		return resourceError("Instance", "admin.instance.v1", name.instance())
 	}

@@ -129,9 +129,23 @@ func (s *Server) Faults() *Faults { return s.faults }
 // SetMessages shapes the streamed results of calls that begin from now on.
 func (s *Server) SetMessages(m Messages) { s.messages.Store(&m) }
 
+// StatementError is a DDL statement that CreateDatabase could not apply.
+type StatementError struct {
+	// Index is the statement's among those given, from 0.
+	Index int
+	Err   error // with the service's status
+}
+
+func (e *StatementError) Error() string {
+	return fmt.Sprintf("DDL statement %d: %v", e.Index+1, e.Err)
+}
+
+func (e *StatementError) Unwrap() error { return e.Err }
+
 // CreateDatabase makes a database by its full name,
 // projects/P/instances/I/databases/D, and its instance if there is none, and
-// applies DDL statements to it.
+// applies DDL statements to it. The error is a *StatementError if one of them
+// fails.
 func (s *Server) CreateDatabase(ctx context.Context, name string, dialect databasepb.DatabaseDialect, ddl ...string) error {
 	parts, err := parseDatabase(name)
 	if err != nil {

@@ -65,22 +65,27 @@ func (p partitionToken) bound() relation.KeyRange {
 	return relation.KeyRange{Start: p.Start, End: p.End}
 }
 
-// checkPartition reads a partition token and makes sure that it belongs to
-// this session, transaction and request.
-func checkPartition(token []byte, session, transaction string, request uint64) (*partitionToken, error) {
+// decodePartition reads a partition token that was made for this session.
+func decodePartition(token []byte, session string) (*partitionToken, error) {
 	var p partitionToken
 	if err := json.Unmarshal(token, &p); err != nil || p.Session == "" {
 		return nil, status.Error(codes.InvalidArgument, "Invalid partition token.")
 	}
-	switch {
-	case p.Session != session:
+	if p.Session != session {
 		return nil, status.Error(codes.InvalidArgument, "Partitioned request was created for a different session.")
-	case p.Transaction != transaction:
-		return nil, status.Error(codes.InvalidArgument, "Partitioned request was created for a different transaction.")
-	case p.Request != request:
-		return nil, status.Error(codes.InvalidArgument, "Partitioned request was created for different read or sql parameters.")
 	}
 	return &p, nil
+}
+
+// check makes sure that the partition is one of this transaction and request.
+func (p *partitionToken) check(transaction string, request uint64) error {
+	switch {
+	case p.Transaction != transaction:
+		return status.Error(codes.InvalidArgument, "Partitioned request was created for a different transaction.")
+	case p.Request != request:
+		return status.Error(codes.InvalidArgument, "Partitioned request was created for different read or sql parameters.")
+	}
+	return nil
 }
 
 // fingerprint tells requests apart by the fields that a resumed or partitioned

@@ -70,23 +70,47 @@ func (t *transactions) add(tx *transaction) {
 	}
 }
 
+// manyTransactions are more than a server of tests has at once: beyond them
+// those that ended are forgotten sooner.
+const manyTransactions = 50_000
+
 // forget drops transactions that are of no use any more: nothing can be read
 // at the timestamp of a read-only one after the longest retention, and a
-// read-write one that old was given up.
+// read-write one that old was given up. Where there are many, one that ended is
+// kept for a minute, for those who repeat its Commit.
 func (t *transactions) forget(now time.Time) {
+	many := len(t.byID) > manyTransactions
 	for id, tx := range t.byID {
 		age := now.Sub(tx.created)
-		if tx.readOnly && age > 8*24*time.Hour || !tx.readOnly && age > time.Hour {
+		old := tx.readOnly && age > 8*24*time.Hour || !tx.readOnly && age > time.Hour
+		if old || many && age > time.Minute && tx.ended() {
 			delete(t.byID, id)
 		}
 	}
 }
 
-func (t *transactions) find(id []byte) (*transaction, error) {
+// ended tells whether a read-write transaction has ended; false while it is
+// busy.
+func (tx *transaction) ended() bool {
+	if tx.readOnly || !tx.mu.TryLock() {
+		return false
+	}
+	defer tx.mu.Unlock()
+	return tx.state != active
+}
+
+// end sets the state of a transaction that has ended. It is called with the
+// lock held.
+func (tx *transaction) end(state transactionState) {
+	tx.state, tx.footprint = state, store.Footprint{}
+}
+
+// find gives a transaction of a session.
+func (t *transactions) find(session string, id []byte) (*transaction, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	tx, ok := t.byID[string(id)]
-	if !ok {
+	if !ok || tx.session != session {
 		return nil, status.Errorf(codes.InvalidArgument, "Transaction was not found: %q", id)
 	}
 	return tx, nil
@@ -212,7 +236,7 @@ func (s *Server) resolve(db *database, session string, sel *spannerpb.Transactio
 		p.meta = meta
 		return p, err
 	case *spannerpb.TransactionSelector_Id:
-		tx, err := db.transactions.find(v.Id)
+		tx, err := db.transactions.find(session, v.Id)
 		if err != nil {
 			return viewPlan{}, err
 		}
@@ -277,11 +301,11 @@ func (v *view) remember(scan relation.Scan) {
 
 // Rollback gives up a read-write transaction.
 func (s *Server) Rollback(_ context.Context, req *spannerpb.RollbackRequest) (*emptypb.Empty, error) {
-	db, _, err := s.session(req.GetSession())
+	db, session, err := s.session(req.GetSession())
 	if err != nil {
 		return nil, err
 	}
-	tx, err := db.transactions.find(req.GetTransactionId())
+	tx, err := db.transactions.find(session.GetName(), req.GetTransactionId())
 	if err != nil {
 		return nil, err
 	}
@@ -294,7 +318,7 @@ func (s *Server) Rollback(_ context.Context, req *spannerpb.RollbackRequest) (*e
 		return nil, status.Error(codes.FailedPrecondition, "Cannot rollback a transaction after Commit() has been called.")
 	}
 	if tx.state == active {
-		tx.state = rolledBack
+		tx.end(rolledBack)
 	}
 	return &emptypb.Empty{}, nil
 }
