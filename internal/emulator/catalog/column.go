@@ -20,7 +20,7 @@ const (
 
 func (e *editor) column(table string, def *ast.ColumnDef) (*Column, error) {
 	c := &Column{Name: def.Name.Name, NotNull: def.NotNull, Hidden: !def.Hidden.Invalid()}
-	if err := checkName("Column", c.Name); err != nil {
+	if err := e.checkName("Column", c.Name); err != nil {
 		return nil, err
 	}
 	if err := setType(c, def.Type); err != nil {

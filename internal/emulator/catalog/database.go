@@ -130,7 +130,7 @@ func (e *editor) createSchema(d *ast.CreateSchema) error {
 		}
 		return status.Errorf(codes.FailedPrecondition, "Duplicate name in schema: %s.", d.Name.Name)
 	}
-	if err := checkName("Schema", d.Name.Name); err != nil {
+	if err := e.checkName("Schema", d.Name.Name); err != nil {
 		return err
 	}
 	e.NamedSchemas = append(e.NamedSchemas, d.Name.Name)

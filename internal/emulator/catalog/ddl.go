@@ -209,7 +209,7 @@ func (e *editor) isConstraint(same func(string) bool) bool {
 // freeName is what it takes for a new object of a kind ("Table"): its name must
 // be one, and free, and its named schema, if any, must exist.
 func (e *editor) freeName(kind, name string) error {
-	if err := checkName(kind, name); err != nil {
+	if err := e.checkName(kind, name); err != nil {
 		return err
 	}
 	if schema, _ := splitName(name); schema != "" && !containsFold(e.NamedSchemas, schema) {

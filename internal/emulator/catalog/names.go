@@ -12,10 +12,11 @@ import (
 const maxIdentifier = 128
 
 // checkName refuses what is no name for a new object of a kind ("Table"): one
-// is a letter, then letters, digits and underscores, quoted or not.
-func checkName(kind, name string) error {
+// is a letter, then letters, digits and underscores, quoted or not. The
+// PostgreSQL dialect takes anything in quotes.
+func (e *editor) checkName(kind, name string) error {
 	for part := range strings.SplitSeq(name, ".") {
-		if !isName(part) {
+		if len(part) > maxIdentifier || !e.PostgreSQL && !isName(part) {
 			return status.Errorf(codes.InvalidArgument, "%s name not valid: %s.", kind, name)
 		}
 	}
@@ -30,5 +31,5 @@ func isName(s string) bool {
 			return false
 		}
 	}
-	return s != "" && len(s) <= maxIdentifier
+	return s != ""
 }

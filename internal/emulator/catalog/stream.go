@@ -31,7 +31,7 @@ func (e *editor) createChangeStream(s *streamStatement) error {
 	if _, exists := e.ChangeStream(s.name); exists && s.ifClause {
 		return nil
 	}
-	if err := checkName("Change Stream", s.name); err != nil {
+	if err := e.checkName("Change Stream", s.name); err != nil {
 		return err
 	}
 	if err := e.taken(s.name); err != nil {
