@@ -14,6 +14,7 @@ type Stream struct {
 	log     *Log
 	def     *catalog.ChangeStream
 	created int64
+	pruned  int64 // when records were last looked for that are too old
 	dropped bool
 	format  format
 	byToken map[string]*partition
@@ -108,8 +109,17 @@ func (s *Stream) horizon(now int64) int64 {
 	return max(s.created, now-s.def.Retention().Microseconds())
 }
 
+// pruneInterval is how often records are looked for that are too old. Looking
+// takes the longer the more partitions there have been, and they are kept for a
+// day at least.
+const pruneInterval = time.Minute
+
 // prune drops records that are too old to be asked for.
 func (s *Stream) prune(now int64) {
+	if now < s.pruned+pruneInterval.Microseconds() {
+		return
+	}
+	s.pruned = now
 	horizon := s.horizon(now)
 	for _, p := range s.all {
 		p.records.prune(horizon)
