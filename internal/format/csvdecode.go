@@ -2,47 +2,30 @@ package format
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"unicode/utf8"
-
-	"spanbulk/internal/wire"
 )
-
-// nextSpecial returns the place of the first byte from pos on that is a control
-// character or that which all bytes of delimiter or of quote are, or the end.
-func nextSpecial(data []byte, pos int, delimiter, quote uint64) int {
-	for len(data)-pos >= 8 {
-		if hit := needsQuotes(binary.LittleEndian.Uint64(data[pos:]), delimiter, quote); hit != 0 {
-			return pos + bits.TrailingZeros64(hit)/8
-		}
-		pos += 8
-	}
-	for pos < len(data) {
-		if c := data[pos]; c < 0x20 || c == byte(delimiter) || c == byte(quote) {
-			return pos
-		}
-		pos++
-	}
-	return pos
-}
 
 // csvDecoder is what a Decoder keeps for CSV.
 type csvDecoder struct {
 	csvDialect
-	record  csvRecord
-	null    []byte
-	scratch []byte
+	record csvRecord
+	null   []byte
+}
+
+// csvPlanned is what a field is to a table.
+type csvPlanned struct {
+	boundField
+	text textFunc // for a column
 }
 
 // planCSV finds what the fields of a layout are to the table.
-func (p *plan) planCSV(l *Layout) ([]boundField, *RecordError) {
+func (p *plan) planCSV(l *Layout) ([]csvPlanned, *RecordError) {
 	names := l.names
 	if names == nil {
 		names = p.namesInOrder()
 	}
-	fields := make([]boundField, len(names))
+	fields := make([]csvPlanned, len(names))
 	seen := map[int]string{}
 	for i, name := range names {
 		f, err := p.field(name)
@@ -53,7 +36,10 @@ func (p *plan) planCSV(l *Layout) ([]boundField, *RecordError) {
 			return nil, &RecordError{Line: 1, Reason: fmt.Sprintf("the fields %q and %q are one column", other, name)}
 		}
 		seen[f.slot] = name
-		fields[i] = f
+		fields[i].boundField = f
+		if f.kind == columnField {
+			fields[i].text = p.target.decoders[f.column].text
+		}
 	}
 	for _, needed := range []string{p.options.OperationField, p.options.TableField} {
 		if f, _ := p.field(needed); needed != "" && seen[f.slot] == "" {
@@ -136,9 +122,9 @@ func (d *Decoder) readCSV(r *Record, t *Target, c *Chunk, table int) bool {
 		if table >= len(x.fields) {
 			return d.refuseCount(r, c, len(c.Layout.names))
 		}
-		text := d.csvText(c, x.fields[table])
+		text := d.csvText(c, &x.fields[table])
 		if t = d.table(text); t == nil {
-			d.refuseAt(r, c, x.fields[table].start, "", fmt.Errorf("field %q %w", d.o.TableField, errNoSuchTable))
+			d.refuseAt(r, c, x.fields[table].at, "", fmt.Errorf("field %q %w", d.o.TableField, errNoSuchTable))
 			return true
 		}
 	}
@@ -186,12 +172,9 @@ func (d *Decoder) refuseAt(r *Record, c *Chunk, at int, field string, err error)
 	refuse(r, &RecordError{Line: r.Line + int64(line) - 1, Byte: column, Field: field, Reason: err.Error()})
 }
 
-// csvText returns the text of a field, valid until the next call.
-func (d *Decoder) csvText(c *Chunk, f csvField) []byte {
-	text := c.Data[f.start:f.end]
-	if f.doubled {
-		text, d.csv.scratch = d.csv.text(d.csv.scratch, c.Data, f)
-	}
+// csvText returns the text of a field, valid until the next record.
+func (d *Decoder) csvText(c *Chunk, f *csvField) []byte {
+	text := d.csv.record.text(c.Data, f)
 	if !d.valid && !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
@@ -200,48 +183,53 @@ func (d *Decoder) csvText(c *Chunk, f csvField) []byte {
 
 // readCSVFields reads the fields of the record into its values.
 func (d *Decoder) readCSVFields(r *Record, c *Chunk, p *plan) bool {
-	fields := d.csv.record.fields
+	x := &d.csv.record
+	fields, arena, values, null := x.fields, d.arena, r.Values, d.csv.null
+	plain := d.valid
 	for i := range min(len(fields), len(p.csv)) {
 		f, b := &fields[i], &p.csv[i]
 		if b.kind != columnField {
+			d.arena = arena
 			if !d.readCSVSpecial(r, c, f, b) {
 				return false
 			}
+			arena = d.arena
 			continue
 		}
-		at := len(d.arena)
-		var err error
-		if text := c.Data[f.start:f.end]; !f.quoted && bytes.Equal(text, d.csv.null) {
-			d.arena = wire.AppendNull(d.arena)
-		} else {
-			if f.doubled || !d.valid {
-				text = d.csvText(c, *f)
-			}
-			d.arena, err = p.target.decoders[b.column].text(d.arena, text)
+		text := x.text(c.Data, f)
+		if !plain {
+			text = d.csvText(c, f)
 		}
-		if err != nil {
-			d.refuseAt(r, c, f.start, p.target.label(b.column), err)
+		if !f.quoted && len(text) == len(null) && string(text) == string(null) {
+			values[b.column] = nullValue
+			continue
+		}
+		at := len(arena)
+		var err error
+		if arena, err = b.text(arena, text); err != nil {
+			d.refuseAt(r, c, f.at, p.target.label(b.column), err)
 			return false
 		}
-		r.Values[b.column] = d.arena[at:len(d.arena):len(d.arena)]
+		values[b.column] = arena[at:len(arena):len(arena)]
 	}
+	d.arena = arena
 	return true
 }
 
-func (d *Decoder) readCSVSpecial(r *Record, c *Chunk, f *csvField, b *boundField) bool {
+func (d *Decoder) readCSVSpecial(r *Record, c *Chunk, f *csvField, b *csvPlanned) bool {
 	switch b.kind {
 	case operationField:
-		if refused := d.operation(r, d.csvText(c, *f)); refused != nil {
-			d.refuseAt(r, c, f.start, "", refused)
+		if refused := d.operation(r, d.csvText(c, f)); refused != nil {
+			d.refuseAt(r, c, f.at, "", refused)
 			return false
 		}
 	case keyRangeField:
 		if !f.quoted && f.start == f.end {
 			return true
 		}
-		d.scan.data, d.scan.pos = d.csvText(c, *f), 0
+		d.scan.data, d.scan.pos = d.csvText(c, f), 0
 		if refused := d.readRange(r, r.Target); refused != nil {
-			d.refuseAt(r, c, f.start, "", refused)
+			d.refuseAt(r, c, f.at, "", refused)
 			return false
 		}
 	}

@@ -2,7 +2,10 @@ package format
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -40,11 +43,13 @@ func (o CSVInput) dialect() csvDialect {
 	return csvDialect{c.delimiter()[0], c.quote()[0], o.LazyQuotes}
 }
 
-// csvField is where the text of a field is, without its quotes.
+// csvField is where the text of a field is, without its quotes: in the data, or
+// in csvRecord.undoubled where quotes inside are doubled.
 type csvField struct {
-	start, end int
+	at         int // where its text begins in the data
+	start, end int // of the text
 	quoted     bool
-	doubled    bool // quotes inside are doubled, or may be
+	doubled    bool
 }
 
 // The mistakes of CSV's syntax.
@@ -56,11 +61,12 @@ var (
 
 // csvRecord is one record taken apart.
 type csvRecord struct {
-	fields []csvField
-	end    int // behind the text of the record
-	next   int // where the next record begins
-	err    *syntaxError
-	at     int // where err is
+	fields    []csvField
+	undoubled []byte // texts that do not stand in the data
+	end       int    // behind the text of the record
+	next      int    // where the next record begins
+	err       *syntaxError
+	at        int // where err is
 }
 
 func (r *csvRecord) fail(err *syntaxError, at int) {
@@ -69,19 +75,37 @@ func (r *csvRecord) fail(err *syntaxError, at int) {
 	}
 }
 
+// text returns the text of a field, valid until the next record is taken apart.
+func (r *csvRecord) text(data []byte, f *csvField) []byte {
+	if f.doubled {
+		return r.undoubled[f.start:f.end]
+	}
+	return data[f.start:f.end]
+}
+
 // split takes apart the record that begins at pos. Mistakes do not stop it: a
 // record ends where one without the mistake would.
 func (x csvDialect) split(r *csvRecord, data []byte, pos int) {
-	r.fields, r.err = r.fields[:0], nil
+	r.fields, r.undoubled, r.err = r.fields[:0], r.undoubled[:0], nil
+	delimiter, quote := ones*uint64(x.delimiter), ones*uint64(x.quote)
 	for {
-		f := csvField{start: pos}
+		r.fields = append(r.fields, csvField{at: pos, start: pos})
+		f := &r.fields[len(r.fields)-1]
 		if pos < len(data) && data[pos] == x.quote {
-			pos = x.quotedField(r, &f, data, pos)
+			pos = x.quotedField(r, f, data, pos)
 		} else {
-			pos = x.bareField(r, data, pos)
+			for len(data)-pos >= 8 {
+				if hit := needsQuotes(binary.LittleEndian.Uint64(data[pos:]), delimiter, quote); hit != 0 {
+					pos += bits.TrailingZeros64(hit) / 8
+					break
+				}
+				pos += 8
+			}
+			if pos == len(data) || data[pos] != x.delimiter {
+				pos = x.bareField(r, data, pos)
+			}
 			f.end = pos
 		}
-		r.fields = append(r.fields, f)
 		if pos < len(data) && data[pos] == x.delimiter {
 			pos++
 			continue
@@ -102,7 +126,13 @@ func (x csvDialect) split(r *csvRecord, data []byte, pos int) {
 func (x csvDialect) bareField(r *csvRecord, data []byte, pos int) int {
 	delimiter, quote := ones*uint64(x.delimiter), ones*uint64(x.quote)
 	for {
-		pos = nextSpecial(data, pos, delimiter, quote)
+		for len(data)-pos >= 8 {
+			if hit := needsQuotes(binary.LittleEndian.Uint64(data[pos:]), delimiter, quote); hit != 0 {
+				pos += bits.TrailingZeros64(hit) / 8
+				break
+			}
+			pos += 8
+		}
 		if pos == len(data) {
 			return pos
 		}
@@ -125,150 +155,85 @@ func (x csvDialect) bareField(r *csvRecord, data []byte, pos int) int {
 
 // quotedField moves to the end of a field at its opening quote.
 func (x csvDialect) quotedField(r *csvRecord, f *csvField, data []byte, pos int) int {
-	open := pos
+	quote := ones * uint64(x.quote)
 	pos++
-	f.start, f.quoted = pos, true
+	f.at, f.start, f.quoted = pos, pos, true
 	for {
-		i := bytes.IndexByte(data[pos:], x.quote)
-		if i < 0 {
-			r.fail(errUnclosedQuote, open)
-			f.end = len(data)
-			return len(data)
-		}
-		pos += i + 1
-		switch {
-		case pos == len(data) || x.endsField(data[pos]):
-			f.end = pos - 1
-			if pos+1 < len(data) && data[pos] == '\r' && data[pos+1] != '\n' {
-				return x.bareField(r, data, pos)
-			}
+		if pos = nextByte(data, pos, quote); pos == len(data) {
+			r.fail(errUnclosedQuote, f.at-1)
+			f.end = pos
 			return pos
-		case data[pos] == x.quote:
-			f.doubled = true
-			pos++
-		case x.lazy:
-		default:
-			r.fail(errAfterQuote, pos)
+		}
+		pos++
+		switch {
+		case pos == len(data) || x.endsField(data[pos]) || !x.lazy && data[pos] != x.quote:
 			f.end = pos - 1
-			return x.bareField(r, data, pos)
+			return x.afterQuote(r, data, pos)
+		case data[pos] == x.quote:
+			return x.doubledField(r, f, data, pos)
 		}
 	}
+}
+
+// doubledField goes on with a quoted field at the second of two quotes, the
+// first that it has. The text is made up on the way.
+func (x csvDialect) doubledField(r *csvRecord, f *csvField, data []byte, pos int) int {
+	const word = 8
+	quote := ones * uint64(x.quote)
+	begin := len(r.undoubled)
+	out := append(r.undoubled, data[f.start:pos]...)
+	f.start, f.doubled = begin, true
+	for pos++; ; {
+		var c byte
+		if len(data)-pos > word {
+			out = slices.Grow(out, word)
+			w := binary.LittleEndian.Uint64(data[pos:])
+			binary.LittleEndian.PutUint64(out[len(out):len(out)+word], w)
+			hit := hasByte(w, quote)
+			if hit == 0 {
+				out, pos = out[:len(out)+word], pos+word
+				continue
+			}
+			n := bits.TrailingZeros64(hit)/8 + 1
+			out, pos = out[:len(out)+n], pos+n
+			c = data[pos]
+		} else {
+			n := nextByte(data[pos:], 0, quote)
+			out, pos = append(out, data[pos:pos+n]...), pos+n
+			if pos == len(data) {
+				r.fail(errUnclosedQuote, f.at-1)
+				f.end, r.undoubled = len(out), out
+				return pos
+			}
+			out, pos = append(out, x.quote), pos+1
+			if pos < len(data) {
+				c = data[pos]
+			}
+		}
+		switch {
+		case pos == len(data) || x.endsField(c) || !x.lazy && c != x.quote:
+			f.end, r.undoubled = len(out)-1, out
+			return x.afterQuote(r, data, pos)
+		case c == x.quote:
+			pos++
+		}
+	}
+}
+
+// afterQuote moves from behind the closing quote of a field to its end.
+func (x csvDialect) afterQuote(r *csvRecord, data []byte, pos int) int {
+	switch {
+	case pos == len(data):
+		return pos
+	case !x.endsField(data[pos]):
+		r.fail(errAfterQuote, pos)
+	case data[pos] != '\r' || pos+1 == len(data) || data[pos+1] == '\n':
+		return pos
+	}
+	return x.bareField(r, data, pos)
 }
 
 func (x csvDialect) endsField(c byte) bool { return c == x.delimiter || c == '\n' || c == '\r' }
-
-// text returns the text of a field; scratch is for one that must be made up.
-func (x csvDialect) text(scratch []byte, data []byte, f csvField) (text, used []byte) {
-	text = data[f.start:f.end]
-	if !f.doubled {
-		return text, scratch
-	}
-	scratch = scratch[:0]
-	for {
-		i := bytes.IndexByte(text, x.quote)
-		if i < 0 {
-			scratch = append(scratch, text...)
-			return scratch, scratch
-		}
-		scratch = append(scratch, text[:i+1]...)
-		if text = text[i+1:]; len(text) > 0 && text[0] == x.quote {
-			text = text[1:]
-		}
-	}
-}
-
-// recordsEnd returns where the last whole record in data ends, 0 if there is
-// none. data begins with a record. outside is scratch space.
-func (x csvDialect) recordsEnd(data []byte, outside [][2]int) (end int, scratch [][2]int) {
-	outside = outside[:0]
-	begin, pos := 0, 0
-	for pos < len(data) {
-		i := bytes.IndexByte(data[pos:], x.quote)
-		if i < 0 {
-			break
-		}
-		open := pos + i
-		pos = open + 1
-		if open > 0 && data[open-1] != x.delimiter && data[open-1] != '\n' {
-			continue // stray: it opens nothing
-		}
-		outside = append(outside, [2]int{begin, open})
-		closed := x.closingQuote(data, pos)
-		if closed < 0 {
-			return lastLine(data, outside), outside
-		}
-		begin, pos = closed, closed
-	}
-	outside = append(outside, [2]int{begin, len(data)})
-	return lastLine(data, outside), outside
-}
-
-// closingQuote returns the place behind the quote that closes the field whose
-// text begins at pos, or -1 if that is not in data, or the last byte of it,
-// which may still turn out to be a doubled quote.
-func (x csvDialect) closingQuote(data []byte, pos int) int {
-	for {
-		i := bytes.IndexByte(data[pos:], x.quote)
-		if i < 0 {
-			return -1
-		}
-		pos += i + 1
-		switch {
-		case pos == len(data):
-			return -1
-		case data[pos] == x.quote:
-			pos++
-		case !x.lazy || x.endsField(data[pos]):
-			return pos
-		}
-	}
-}
-
-// lastLine returns the place behind the last LF in the parts of data.
-func lastLine(data []byte, parts [][2]int) int {
-	for i := len(parts) - 1; i >= 0; i-- {
-		begin, end := parts[i][0], parts[i][1]
-		if n := bytes.LastIndexByte(data[begin:end], '\n'); n >= 0 {
-			return begin + n + 1
-		}
-	}
-	return 0
-}
-
-// csvSkip finds the end of a record piece by piece.
-type csvSkip struct {
-	csvDialect
-	inside bool // of quotes
-	closed bool // the last byte may have closed them
-	before byte // the last byte
-}
-
-// skip returns how many bytes of data belong to the record, and whether it ends
-// with them.
-func (s *csvSkip) skip(data []byte) (n int, ended bool) {
-	for i, c := range data {
-		if s.closed {
-			s.closed = false
-			switch {
-			case c == s.quote: // doubled
-				s.before = c
-				continue
-			case !s.lazy || s.endsField(c):
-				s.inside = false
-			}
-		}
-		switch {
-		case s.inside:
-			s.closed = c == s.quote
-		case c == s.quote && (s.before == s.delimiter || s.before == '\n'):
-			s.inside = true
-		case c == '\n':
-			return i + 1, true
-		}
-		s.before = c
-	}
-	return len(data), false
-}
 
 // headerNames reads the names of the fields from the first record of data.
 func (x csvDialect) headerNames(data []byte) (names []string, next int, err *RecordError) {
@@ -280,10 +245,9 @@ func (x csvDialect) headerNames(data []byte) (names []string, next int, err *Rec
 	}
 	seen := map[string]bool{}
 	for i, f := range r.fields {
-		text, _ := x.text(nil, data, f)
-		name := string(text)
+		name := string(r.text(data, &f))
 		if name == "" || seen[name] {
-			line, column := placeIn(data, f.start)
+			line, column := placeIn(data, f.at)
 			reason := fmt.Sprintf("field %d of the header has no name", i+1)
 			if name != "" {
 				reason = fmt.Sprintf("the header has the field %q twice", name)

@@ -202,12 +202,14 @@ type Decoder struct {
 	valid  bool  // the chunk is all UTF-8
 	err    error // of Resolve
 
-	made   []byte // the record as JSON, for DecodeOptions.Transform
-	plans  map[planKey]*plan
-	views  map[planKey]*jsonView
-	tables map[string]*Target
-	csv    *csvDecoder
-	avro   avroBlocks
+	made      []byte // the record as JSON, for DecodeOptions.Transform
+	plans     map[planKey]*plan
+	latest    *plan // that of latestKey, which most records ask for again
+	latestKey planKey
+	views     map[planKey]*jsonView
+	tables    map[string]*Target
+	csv       *csvDecoder
+	avro      avroBlocks
 }
 
 // plan is what a Decoder has worked out for the records of one layout that go
@@ -215,7 +217,7 @@ type Decoder struct {
 type plan struct {
 	*binding
 	fields shape        // NDJSON: names met so far
-	csv    []boundField // CSV: by field
+	csv    []csvPlanned // CSV: by field
 	avro   *avroRecord  // Avro
 	err    *RecordError // CSV, Avro: why the layout does not fit the table
 }
@@ -266,6 +268,9 @@ func (d *Decoder) Decode(t *Target, c *Chunk, each func(*Record) error) error {
 		if cap(d.arena) > keepArena {
 			d.arena, d.scan.scratch = nil, nil
 		}
+		if d.csv != nil && cap(d.csv.record.undoubled) > keepArena {
+			d.csv.record.undoubled = nil
+		}
 		d.scan.data = nil
 	}()
 	c.made = c.made[:0]
@@ -301,6 +306,9 @@ func (d *Decoder) beginValues(r *Record, t *Target) {
 
 func (d *Decoder) planFor(t *Target, l *Layout) *plan {
 	key := planKey{t, l}
+	if d.latest != nil && d.latestKey == key {
+		return d.latest
+	}
 	p := d.plans[key]
 	if p == nil {
 		p = &plan{binding: d.o.bind(t)}
@@ -314,6 +322,7 @@ func (d *Decoder) planFor(t *Target, l *Layout) *plan {
 			p.csv, p.err = p.planCSV(l)
 		}
 	}
+	d.latest, d.latestKey = p, key
 	return p
 }
 

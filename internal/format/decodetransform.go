@@ -160,7 +160,7 @@ func (d *Decoder) viewCSV(r *Record, c *Chunk, v *jsonView) {
 	for i := range min(len(fields), len(v.fields)) {
 		f, field := &v.fields[i], &fields[i]
 		d.made = append(d.made, f.prefix...)
-		text := d.csvText(c, *field)
+		text := d.csvText(c, field)
 		var err error
 		switch {
 		case !field.quoted && bytes.Equal(text, d.csv.null):

@@ -116,7 +116,7 @@ func (e *csvExtender) appendRecord(dst, record []byte) ([]byte, error) {
 		var text []byte
 		isNull := true // what the record lacks
 		if i < len(fields) {
-			text, isNull = e.in.text(fields[i])
+			text, isNull = e.in.text(&fields[i])
 		}
 		if isNull {
 			dst = append(dst, e.null...)

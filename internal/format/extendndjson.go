@@ -147,7 +147,7 @@ func (o ExtendOptions) openCSV() (func() openRecord, error) {
 			n := min(len(in.record.fields), len(prefixes))
 			for i, f := range in.record.fields[:n] {
 				dst = append(dst, prefixes[i]...)
-				text, isNull := in.text(f)
+				text, isNull := in.text(&f)
 				if isNull {
 					dst = append(dst, "null"...)
 					continue
@@ -168,10 +168,9 @@ func (o ExtendOptions) openCSV() (func() openRecord, error) {
 // csvRecords takes apart records that have been read before.
 type csvRecords struct {
 	csvDialect
-	record  csvRecord
-	raw     []byte
-	null    []byte
-	scratch []byte
+	record csvRecord
+	raw    []byte
+	null   []byte
 }
 
 func newCSVRecords(o CSVInput) *csvRecords {
@@ -183,14 +182,12 @@ func (c *csvRecords) take(raw []byte) {
 	c.split(&c.record, raw, 0)
 }
 
-// text returns the text of a field of the record, valid until the next call.
-func (c *csvRecords) text(f csvField) (text []byte, isNull bool) {
-	text = c.raw[f.start:f.end]
+// text returns the text of a field of the record, valid until the next
+// record.
+func (c *csvRecords) text(f *csvField) (text []byte, isNull bool) {
+	text = c.record.text(c.raw, f)
 	if !f.quoted && bytes.Equal(text, c.null) {
 		return nil, true
-	}
-	if f.doubled {
-		text, c.scratch = c.csvDialect.text(c.scratch, c.raw, f)
 	}
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))

@@ -63,7 +63,8 @@ func NewSplitter(r io.Reader, o SplitOptions) Splitter {
 	case Avro:
 		return &avroSplitter{r: r, o: o}
 	case CSV:
-		return &textSplitter{r: r, o: o, line: 1, csv: &csvSplitter{csvDialect: o.CSV.dialect()}}
+		dialect := o.CSV.dialect()
+		return &textSplitter{r: r, o: o, line: 1, scan: recordScan{csv: &dialect}}
 	default:
 		return &textSplitter{r: r, o: o, line: 1}
 	}
@@ -74,7 +75,7 @@ type textSplitter struct {
 	r io.Reader
 	o SplitOptions
 
-	csv    *csvSplitter // nil for NDJSON
+	scan   recordScan // of the data of the chunk to come
 	layout *Layout
 	rest   []byte // of the chunk before: the beginning of a record
 	offset int64
@@ -82,11 +83,6 @@ type textSplitter struct {
 	begun  bool
 	told   bool  // a chunk was made
 	err    error // of r, not told yet; io.EOF at its end
-}
-
-type csvSplitter struct {
-	csvDialect
-	outside [][2]int
 }
 
 // refusedBytes is how much is kept of a record that is too large.
@@ -107,7 +103,7 @@ func (s *textSplitter) Next(c *Chunk) error {
 				return err
 			}
 		}
-		end := s.recordsEnd(data)
+		end := s.scan.recordsEnd(data)
 		switch {
 		case s.err == io.EOF:
 			end = len(data)
@@ -136,25 +132,30 @@ func (s *textSplitter) ended() error {
 
 // fill reads until data has want bytes, or there is a reason to stop.
 func (s *textSplitter) fill(data []byte, want int) []byte {
-	if cap(data) < want {
-		grown := make([]byte, len(data), want)
-		copy(grown, data)
-		data = grown
-	}
 	for len(data) < want && s.err == nil {
-		n, err := s.r.Read(data[len(data):want])
-		data = data[:len(data)+n]
-		s.err = err
-		if s.o.Eager && n > 0 && s.recordsEnd(data) > 0 {
+		had := len(data)
+		data = s.read(data, want)
+		if s.o.Eager && len(data) > had && s.scan.recordsEnd(data) > 0 {
 			break
 		}
 	}
 	return data
 }
 
+// read reads once, up to where data has want bytes.
+func (s *textSplitter) read(data []byte, want int) []byte {
+	if cap(data) < want {
+		data = append(make([]byte, 0, want), data...)
+	}
+	n, err := s.r.Read(data[len(data):want])
+	s.err = err
+	return data[:len(data)+n]
+}
+
 // cut makes a chunk of the first end bytes of data.
 func (s *textSplitter) cut(c *Chunk, data []byte, end int) {
 	s.rest = append(s.rest, data[end:]...)
+	s.scan.drop(end)
 	c.fill(Chunk{Kind: s.o.Kind, Data: data[:end], Offset: s.offset, Line: s.line, Layout: s.layout})
 	c.Last = s.err == io.EOF && len(s.rest) == 0
 	s.told = true
@@ -168,14 +169,6 @@ func (s *textSplitter) advance(data []byte) {
 	s.line += int64(bytes.Count(data, []byte{'\n'}))
 }
 
-func (s *textSplitter) recordsEnd(data []byte) (end int) {
-	if s.csv == nil {
-		return bytes.LastIndexByte(data, '\n') + 1
-	}
-	end, s.csv.outside = s.csv.recordsEnd(data, s.csv.outside)
-	return end
-}
-
 // skipRecord makes a chunk of the beginning of a record that is too large, and
 // passes over the rest of it.
 func (s *textSplitter) skipRecord(c *Chunk, data []byte) error {
@@ -183,30 +176,23 @@ func (s *textSplitter) skipRecord(c *Chunk, data []byte) error {
 		Kind: s.o.Kind, Data: bytes.Clone(data[:min(refusedBytes, len(data))]), Offset: s.offset, Line: s.line, Layout: s.layout,
 		Refused: &RecordError{Line: s.line, Reason: tooLarge(s.o.MaxRecordBytes)},
 	})
-	skip := s.lineSkip
-	if s.csv != nil {
-		state := &csvSkip{csvDialect: s.csv.csvDialect, before: '\n'}
-		skip = state.skip
-	}
-	for {
-		n, ended := skip(data)
-		s.advance(data[:n])
-		if ended {
-			s.rest = append(s.rest, data[n:]...)
-			return nil
-		}
+	for !s.scan.next(data) {
 		if s.err != nil {
+			s.advance(data)
 			return nil
 		}
-		data = s.fill(data[:0], s.o.ChunkBytes)
+		// The byte before may tell what the next one means.
+		done := max(s.scan.at-1, 0)
+		s.advance(data[:done])
+		s.scan.drop(done)
+		data = data[:copy(data, data[done:])]
+		data = s.read(data, len(data)+s.o.ChunkBytes)
 	}
-}
-
-func (s *textSplitter) lineSkip(data []byte) (n int, ended bool) {
-	if n = bytes.IndexByte(data, '\n') + 1; n > 0 {
-		return n, true
-	}
-	return len(data), false
+	end := s.scan.at
+	s.advance(data[:end])
+	s.rest = append(s.rest, data[end:]...)
+	s.scan.drop(end)
+	return nil
 }
 
 // longestMark is the length of the longest byte-order mark.
@@ -229,9 +215,10 @@ func (s *textSplitter) begin(data []byte) ([]byte, error) {
 	if body, marked := bytes.CutPrefix(data, []byte("\xef\xbb\xbf")); marked {
 		s.offset = int64(len(data) - len(body))
 		data = data[:copy(data, body)]
+		s.scan.restart()
 	}
 	s.begun = true
-	if s.csv == nil {
+	if s.scan.csv == nil {
 		return data, nil
 	}
 	s.layout = &Layout{names: s.o.Fields}
@@ -242,7 +229,7 @@ func (s *textSplitter) begin(data []byte) ([]byte, error) {
 }
 
 func (s *textSplitter) header(data []byte) ([]byte, error) {
-	for s.err == nil && s.recordsEnd(data) == 0 {
+	for s.err == nil && s.scan.recordsEnd(data) == 0 {
 		if len(data) > s.o.MaxRecordBytes {
 			return nil, &InputError{Line: 1, Reason: "the header is larger than a record may be (--max-record-bytes)"}
 		}
@@ -251,12 +238,13 @@ func (s *textSplitter) header(data []byte) ([]byte, error) {
 	if len(data) == 0 {
 		return data, nil
 	}
-	names, next, err := s.csv.headerNames(data)
+	names, next, err := s.scan.csv.headerNames(data)
 	if err != nil {
 		return nil, &InputError{Line: err.Line, Reason: err.Reason}
 	}
 	s.layout.names, s.layout.context = names, string(data[:next])
 	s.advance(data[:next])
+	s.scan.drop(next)
 	return data[:copy(data, data[next:])], nil
 }
 

@@ -213,3 +213,46 @@ func TestSingleChunk(t *testing.T) {
 		}
 	}
 }
+
+// TestCSVChunks: where chunks end must not show. The alphabet is what ends
+// records and fields, and what a scan of words could take for it.
+func TestCSVChunks(t *testing.T) {
+	const alphabet = `"""""",,` + "\n\n\r*#ab"
+	rng := seeded(t)
+	target := refusalTable(schema.GoogleSQL)
+	for range 2000 {
+		input := []byte("Id,Part\n")
+		for range rng.IntN(200) {
+			input = append(input, alphabet[rng.IntN(len(alphabet))])
+		}
+		o := format.DecodeOptions{CSV: format.CSVInput{LazyQuotes: rng.IntN(2) == 0, Ragged: true}}
+		whole, _ := decodeAll(t, target, o, format.SplitOptions{Kind: format.CSV, ChunkBytes: len(input) + 1}, input)
+		split := format.SplitOptions{Kind: format.CSV, ChunkBytes: 1 + rng.IntN(40), Eager: rng.IntN(2) == 0}
+		parts, _ := decodeAll(t, target, o, split, input)
+		if len(whole) != len(parts) {
+			t.Fatalf("%q: %d records in one chunk, %d with %+v", input, len(whole), len(parts), split)
+		}
+		for i := range whole {
+			if whole[i].text != parts[i].text || outcome(whole[i]) != outcome(parts[i]) {
+				t.Fatalf("%q: record %d is %q: %s in one chunk, %q: %s with %+v", input, i,
+					whole[i].text, outcome(whole[i]), parts[i].text, outcome(parts[i]), split)
+			}
+		}
+	}
+}
+
+// TestLargeRecordChunks: a record that is passed over ends where it would if it
+// were read, however its bytes come in.
+func TestLargeRecordChunks(t *testing.T) {
+	rng := seeded(t)
+	for range 200 {
+		record := "2,\"" + strings.Repeat(`x""y,`+"\n", 300+rng.IntN(50)) + "\"\n"
+		input := []byte("Id,Part\n1,a\n" + record + "3,c\n")
+		o := format.DecodeOptions{MaxRecordBytes: 1000}
+		split := format.SplitOptions{Kind: format.CSV, ChunkBytes: 1 + rng.IntN(300), MaxRecordBytes: 1000, Eager: rng.IntN(2) == 0}
+		records, err := decodeAll(t, refusalTable(schema.GoogleSQL), o, split, input)
+		if err != nil || len(records) != 3 || records[1].Err == nil || records[2].text != "3,c" {
+			t.Fatalf("%d records, error %v, with %+v", len(records), err, split)
+		}
+	}
+}

@@ -165,9 +165,9 @@ func textString(dst, text []byte) ([]byte, error) { return wire.AppendString(dst
 
 func textBool(dst, text []byte) ([]byte, error) {
 	switch {
-	case bytes.EqualFold(text, []byte("true")):
+	case string(text) == "true", bytes.EqualFold(text, []byte("true")):
 		return wire.AppendBool(dst, true), nil
-	case bytes.EqualFold(text, []byte("false")):
+	case string(text) == "false", bytes.EqualFold(text, []byte("false")):
 		return wire.AppendBool(dst, false), nil
 	}
 	return dst, errWantBool
