@@ -46,6 +46,9 @@ func (a *app) imports(ctx context.Context, p *importPlan) (err error) {
 	if err := x.lookUp(ctx); err != nil {
 		return err
 	}
+	if err := input.Verify(ctx, x.files, x.plan.input.Decoders); err != nil {
+		return err
+	}
 	refuser, closeRefuser, err := x.refuser()
 	if err != nil {
 		return err

@@ -83,7 +83,7 @@ func (x *importer) lookUp(ctx context.Context) error {
 func (x *importer) checkTablesTold() error {
 	o := x.plan.options
 	told := x.plan.table != schema.Name{} || x.decode.TableField != "" || o.failure.retry != ""
-	if told || len(x.files) > 0 && !slices.ContainsFunc(x.files, func(f *input.File) bool { return f.Table == "" }) {
+	if told || !slices.ContainsFunc(x.files, func(f *input.File) bool { return f.Table == "" }) {
 		return nil
 	}
 	return usagef("none of --table and --table-field is given, and the input does not tell its table")

@@ -411,7 +411,7 @@ func (p *plan) finish(r *Record) {
 		return
 	}
 	for _, k := range p.target.key {
-		if r.Values[k] != nil || r.Operation != wire.Delete && p.mayMiss(k) {
+		if r.Values[k] != nil || p.mayMiss(k, r.Operation) {
 			continue
 		}
 		if p.options.MissingNull && !p.target.columns()[k].Generated {
@@ -429,8 +429,10 @@ func (p *plan) finish(r *Record) {
 		}
 		return
 	}
-	for _, i := range p.generatedKeys {
-		r.Values[i] = nil
+	if r.Operation != wire.Update {
+		for _, i := range p.generatedKeys {
+			r.Values[i] = nil
+		}
 	}
 	for _, i := range p.nulls {
 		if r.Values[i] == nil {
@@ -442,10 +444,15 @@ func (p *plan) finish(r *Record) {
 	}
 }
 
-// mayMiss reports whether Spanner or the run fills the key column.
-func (p *plan) mayMiss(column int) bool {
+// mayMiss reports whether Spanner or the run fills the key column. Spanner fills
+// none in order to find the row of a delete or an update, not even one that it
+// has computed itself.
+func (p *plan) mayMiss(column int, op wire.Operation) bool {
 	c := &p.target.columns()[column]
-	if c.HasDefault || c.Generated {
+	switch {
+	case op == wire.Delete:
+		return false
+	case op != wire.Update && (c.HasDefault || c.Generated):
 		return true
 	}
 	for _, i := range p.commitTimes {

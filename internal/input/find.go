@@ -37,7 +37,7 @@ type File struct {
 	Kind        format.Kind
 	Compression format.Compression
 
-	checksum *checksum // nil if there is none to hold against
+	checksum *checksum // nil if there is none to hold against, or that is done
 }
 
 // Name is the path, or what standard input is called.
@@ -71,10 +71,14 @@ func Find(args []string) ([]*File, error) {
 	}
 	seen := map[string]bool{}
 	for _, f := range files {
-		if seen[f.Path] {
+		path := f.Path
+		if absolute, err := filepath.Abs(path); err == nil && path != Stdin {
+			path = absolute
+		}
+		if seen[path] {
 			return nil, fault.New(codes.InvalidArgument, "read", f.Name(), "the input is named twice")
 		}
-		seen[f.Path] = true
+		seen[path] = true
 	}
 	return files, nil
 }
@@ -133,7 +137,7 @@ func findDirectory(dir string) ([]*File, error) {
 	case err == nil:
 		return findExport(dir, manifest)
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, readFault(filepath.Join(dir, output.ManifestName), err)
+		return nil, manifestFault(filepath.Join(dir, output.ManifestName), err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, googleExport)); err == nil {
 		return findGoogleExport(dir)
@@ -204,6 +208,9 @@ func findGoogleExport(dir string) ([]*File, error) {
 	}
 	if err := readJSON(filepath.Join(dir, googleExport), &export); err != nil {
 		return nil, err
+	}
+	if len(export.Tables) == 0 {
+		return nil, fault.New(codes.InvalidArgument, "read", filepath.Join(dir, googleExport), "it names no tables")
 	}
 	var files []*File
 	for _, t := range export.Tables {
@@ -287,4 +294,14 @@ func openFault(path string, err error) error {
 
 func readFault(object string, err error) error {
 	return &fault.Error{Code: codes.InvalidArgument, Op: "read", Object: object, Reason: err.Error(), Err: err}
+}
+
+// manifestFault is the error of a manifest, which names its file itself.
+func manifestFault(path string, err error) error {
+	e := openFault(path, err).(*fault.Error)
+	if reason, found := strings.CutPrefix(err.Error(), "read "+path+": "); found {
+		e.Code, e.Op, e.Reason = codes.InvalidArgument, "read", reason
+		e.Hint = "name the files themselves to import them without it"
+	}
+	return e
 }

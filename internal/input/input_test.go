@@ -228,16 +228,29 @@ func TestExportDirectory(t *testing.T) {
 	if _, err := readAll(t, find(t, damaged), input.Options{}); err == nil || !strings.HasSuffix(err.Error(), "0.ndjson: the file's sha256 is not the one in the manifest: it was changed or damaged") {
 		t.Errorf("error %v", err)
 	}
+	files = find(t, dir)
+	if err := input.Verify(t.Context(), append(files, find(t, damaged)...), 2); err == nil || !strings.HasSuffix(err.Error(), "0.ndjson: the file's sha256 is not the one in the manifest: it was changed or damaged") {
+		t.Errorf("error %v", err)
+	}
+	if err := input.Verify(t.Context(), files, 2); err != nil {
+		t.Error(err)
+	}
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  string
 	}{
-		"short":    {map[string]string{"manifest.json": manifest, "Orders/0.ndjson": "{}\n"}, "the file has 3 bytes and the manifest says 9"},
-		"missing":  {map[string]string{"manifest.json": manifest}, "no such file or directory"},
-		"outside":  {map[string]string{"manifest.json": strings.Replace(manifest, "Orders/0", "../0", 1)}, `a manifest names "../0.ndjson", which is not in the directory`},
-		"no JSON":  {map[string]string{"manifest.json": "{"}, "manifest.json"},
-		"unwhole":  {map[string]string{"0.ndjson": file}, "the directory holds no whole export: it has neither manifest.json nor spanner-export.json"},
-		"checksum": {map[string]string{"manifest.json": strings.Replace(manifest, hex.EncodeToString(sum[:]), "zz", 1), "Orders/0.ndjson": file}, "the checksum of Orders/0.ndjson is none"},
+		"foreign":   {map[string]string{"manifest.json": `{"name":"My App","icons":[]}`}, "manifest.json: it is no manifest of an export by spanbulk: it has no version"},
+		"web":       {map[string]string{"manifest.json": `[1]`}, "manifest.json: it is no manifest of an export by spanbulk: it is not JSON of its form"},
+		"newer":     {map[string]string{"manifest.json": `{"version":2}`}, "manifest.json: the manifest has version 2 and this spanbulk reads version 1"},
+		"empty":     {map[string]string{"manifest.json": `{"version":1,"tables":[]}`}, "manifest.json: it is no manifest of an export by spanbulk: it names no tables"},
+		"nameless":  {map[string]string{"manifest.json": `{"version":1,"tables":[{}]}`}, "its table 1 has no name"},
+		"no tables": {map[string]string{"spanner-export.json": `{}`}, "spanner-export.json: it names no tables"},
+		"short":     {map[string]string{"manifest.json": manifest, "Orders/0.ndjson": "{}\n"}, "the file has 3 bytes and the manifest says 9"},
+		"missing":   {map[string]string{"manifest.json": manifest}, "no such file or directory"},
+		"outside":   {map[string]string{"manifest.json": strings.Replace(manifest, "Orders/0", "../0", 1)}, `a manifest names "../0.ndjson", which is not in the directory`},
+		"no JSON":   {map[string]string{"manifest.json": "{"}, "manifest.json"},
+		"unwhole":   {map[string]string{"0.ndjson": file}, "the directory holds no whole export: it has neither manifest.json nor spanner-export.json"},
+		"checksum":  {map[string]string{"manifest.json": strings.Replace(manifest, hex.EncodeToString(sum[:]), "zz", 1), "Orders/0.ndjson": file}, "the checksum of Orders/0.ndjson is none"},
 	} {
 		_, err := input.Find([]string{write(t, c.files)})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -285,6 +298,7 @@ func TestFindRefuses(t *testing.T) {
 		{[]string{filepath.Join(dir, "none.csv")}, "none.csv: no such file or directory"},
 		{[]string{filepath.Join(dir, "*.avro")}, "*.avro: no file matches"},
 		{[]string{filepath.Join(dir, "a.csv"), filepath.Join(dir, "?.csv")}, "a.csv: the input is named twice"},
+		{[]string{filepath.Join(dir, "a.csv"), dir + "/./a.csv"}, "a.csv: the input is named twice"},
 		{[]string{"-", "-"}, "read stdin: the input is named twice"},
 	} {
 		if _, err := input.Find(c.args); err == nil || !strings.HasSuffix(err.Error(), c.want) {

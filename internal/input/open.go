@@ -13,8 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/grpc/codes"
-
 	"spanbulk/internal/fault"
 	"spanbulk/internal/format"
 )
@@ -149,7 +147,7 @@ func (in *opened) end() error {
 }
 
 // verify reads what is left of the file and holds its checksum against the
-// manifest's.
+// manifest's, if that has not been done before.
 func (in *opened) verify() error {
 	if in.raw.hash == nil {
 		return nil
@@ -157,11 +155,7 @@ func (in *opened) verify() error {
 	if _, err := io.Copy(io.Discard, in.raw); err != nil {
 		return in.fault(err)
 	}
-	if !bytes.Equal(in.raw.hash.Sum(nil), in.file.checksum.sum) {
-		return fault.New(codes.DataLoss, "read", in.file.Name(),
-			fmt.Sprintf("the file's %s is not the one in the manifest: it was changed or damaged", in.file.checksum.algorithm))
-	}
-	return nil
+	return in.file.compare(in.raw.hash.Sum(nil))
 }
 
 func (in *opened) fault(err error) error { return faultIn(in.file, in.kind, err) }

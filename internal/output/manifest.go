@@ -2,6 +2,8 @@ package output
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -41,7 +43,8 @@ type File struct {
 }
 
 // ReadManifest reads the manifest of the directory dir. The error of a
-// directory without one satisfies os.IsNotExist.
+// directory without one satisfies os.IsNotExist. A manifest without tables, of
+// another version or of another program is an error that names the file.
 func ReadManifest(dir string) (*Manifest, error) {
 	path := filepath.Join(dir, ManifestName)
 	b, err := os.ReadFile(path)
@@ -50,9 +53,34 @@ func ReadManifest(dir string) (*Manifest, error) {
 	}
 	var m Manifest
 	if err := json.Unmarshal(b, &m); err != nil {
-		return nil, failure("read", path, err)
+		return nil, fmt.Errorf("read %s: %w: it is not JSON of its form", path, errForeign)
+	}
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	return &m, nil
+}
+
+// errForeign is a file of the manifest's name that something else has written.
+var errForeign = errors.New("it is no manifest of an export by spanbulk")
+
+// check refuses what is no manifest of a whole export, or one of a form that is
+// not known.
+func (m *Manifest) check() error {
+	switch {
+	case m.Version == 0:
+		return fmt.Errorf("%w: it has no version", errForeign)
+	case m.Version != manifestVersion:
+		return fmt.Errorf("the manifest has version %d and this spanbulk reads version %d", m.Version, manifestVersion)
+	case len(m.Tables) == 0:
+		return fmt.Errorf("%w: it names no tables", errForeign)
+	}
+	for i, t := range m.Tables {
+		if t.Name == "" {
+			return fmt.Errorf("%w: its table %d has no name", errForeign, i+1)
+		}
+	}
+	return nil
 }
 
 func (m *Manifest) files() []File {
