@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -47,33 +49,43 @@ func compare(ctx context.Context, o options) error {
 	ours := &contender{&bench.Contender{Name: "spanbulk lookup", Args: []string{o.spanbulk, "lookup", "--emulator-endpoint", spanner.Address,
 		"--database", database, "--table", table, "--key", "CustomerId=customer", "--batch-keys", strconv.Itoa(o.batchKeys),
 		"--parallelism", strconv.Itoa(o.parallelism), "--quiet", filepath.Join(dir, "records.ndjson")}}, o.records}
-	client := &contender{&bench.Contender{Name: "client, one by one",
-		Args: []string{self, "client", "-endpoint", spanner.Address, "-input", filepath.Join(dir, "sample.ndjson")}}, min(o.sample, o.records)}
-	if err := sameOutput(ctx, ours, client); err != nil {
+	loop := func(name, input string, records, batch int) *contender {
+		return &contender{&bench.Contender{Name: name, Args: []string{self, "client", "-endpoint", spanner.Address,
+			"-input", filepath.Join(dir, input), "-batch-keys", strconv.Itoa(batch)}}, records}
+	}
+	client := loop("client, one by one", "sample.ndjson", min(o.sample, o.records), 1)
+	batches := loop("client, in batches", "records.ndjson", o.records, o.batchKeys)
+	if err := sameOutput(ctx, ours, client, batches); err != nil {
 		return err
 	}
-	if err := bench.Measure(ctx, []*bench.Contender{ours.Contender, client.Contender}, o.rounds); err != nil {
+	if err := bench.Measure(ctx, []*bench.Contender{ours.Contender, client.Contender, batches.Contender}, o.rounds); err != nil {
 		return err
 	}
-	report(ours, client)
+	report(ours, client, batches)
 	fmt.Printf("speedup=%.0f ratio_cpu=%.2f rss_mib=%d\n", client.perRecord(client.Shortest())/ours.perRecord(ours.Shortest()),
 		ours.perRecord(ours.Median())/client.perRecord(client.Median()), ours.RSS())
 	return nil
 }
 
-// sameOutput runs both once, uncounted, and wants the lines of the client to be
-// the first of spanbulk's, which are as many as there are records.
-func sameOutput(ctx context.Context, ours, client *contender) error {
-	var theirs bytes.Buffer
-	if err := client.Run(ctx, &theirs); err != nil {
+// sameOutput runs all once, uncounted, and wants the lines of the client to be
+// the first of spanbulk's, which are as many as there are records, and those of
+// the client in batches to be the same. It keeps little of them: what this
+// process has in memory counts as the contenders' memory, since they begin as
+// its copies.
+func sameOutput(ctx context.Context, ours, client, batches *contender) error {
+	var first bytes.Buffer
+	if err := client.Run(ctx, &first); err != nil {
 		return err
 	}
-	check := &prefixCheck{want: theirs.Bytes()}
-	if err := ours.Run(ctx, check); err != nil {
+	check, our, their := &prefixCheck{want: first.Bytes()}, sha256.New(), sha256.New()
+	if err := ours.Run(ctx, io.MultiWriter(check, our)); err != nil {
+		return err
+	}
+	if err := batches.Run(ctx, their); err != nil {
 		return err
 	}
 	switch {
-	case check.differs || len(check.want) > 0:
+	case check.differs || len(check.want) > 0 || !bytes.Equal(our.Sum(nil), their.Sum(nil)):
 		return errors.New("spanbulk and the client wrote different lines")
 	case check.lines != ours.records:
 		return fmt.Errorf("spanbulk wrote %d lines of %d records", check.lines, ours.records)

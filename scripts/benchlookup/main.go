@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.sample, "sample", 20_000, "records for the client's loop")
 	flags.IntVar(&o.rounds, "rounds", 3, "counted runs of each")
 	flags.IntVar(&o.parallelism, "parallelism", 8, "batches that spanbulk reads at once")
-	flags.IntVar(&o.batchKeys, "batch-keys", 100, "keys of a batch")
+	flags.IntVar(&o.batchKeys, "batch-keys", 100, "keys of a batch; for client: records of a read")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string) error {
 	case "client":
 		// The same garbage collector settings as spanbulk's own.
 		debug.SetGCPercent(400)
-		return runClient(ctx, o.endpoint, o.input)
+		return runClient(ctx, o.endpoint, o.input, o.batchKeys)
 	case "compare":
 		return compare(ctx, o)
 	default:
