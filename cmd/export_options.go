@@ -291,7 +291,7 @@ func (o *outputOptions) resolve(a *app, p *exportPlan) (output.Options, error) {
 	case isStdout && o.maxFileSize > 0:
 		return output.Options{}, usagef("--max-file-size needs files as --output")
 	}
-	if err := o.checkStdout(a, p.format); err != nil {
+	if err := o.checkStdout(a, p.format); err != nil && !p.options.dryRun {
 		return output.Options{}, err
 	}
 	return output.Options{

@@ -3,7 +3,11 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
 	"google.golang.org/grpc/codes"
@@ -70,26 +74,43 @@ func (x *exporter) source(ctx context.Context, t *schema.Table, columns []schema
 		return reader.Source{}, err
 	}
 	if t.View || !isCovering || !isRead {
-		source, err := x.query(ctx, selectSQL(t, index, names, o.where))
-		return source, whereFault(err, t, o.where)
+		sql := selectSQL(t, index, names, o.where)
+		source, err := x.query(ctx, sql)
+		return source, whereFault(err, t, o.where, strings.TrimSuffix(sql, o.where))
 	}
 	source := reader.Source{Table: t.Name.String(), Columns: names, Keys: keys}
 	if index != nil {
-		source.Index = index.Name
+		source.Index = t.IndexName(*index).String()
 	}
 	source.Fields, err = x.fields(ctx, t, columns, names)
 	return source, err
 }
 
-// whereFault names what the user wrote of the query that did not pass.
-func whereFault(err error, t *schema.Table, where string) error {
+// whereFault names what the user wrote of the query that did not pass, which
+// stands behind before.
+func whereFault(err error, t *schema.Table, where, before string) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok || where == "" {
 		return err
 	}
 	named := *e
 	named.Object = "--where of table " + t.Name.String()
+	named.Reason = placeIn(e.Reason, before)
 	return &named
+}
+
+var placeInSQL = regexp.MustCompile(`\[at 1:(\d+)\]`)
+
+// placeIn moves the places that Spanner names in the first line of a query to
+// where they are behind its first part, which the user has not written.
+func placeIn(reason string, before string) string {
+	return placeInSQL.ReplaceAllStringFunc(reason, func(place string) string {
+		column, err := strconv.Atoi(placeInSQL.FindStringSubmatch(place)[1])
+		if column -= utf8.RuneCountInString(before); err != nil || column < 1 {
+			return place
+		}
+		return fmt.Sprintf("[at 1:%d]", column)
+	})
 }
 
 // fields are the columns of a read, as the schema has them or, where it does not
@@ -162,9 +183,9 @@ func selectSQL(t *schema.Table, index *schema.Index, columns []string, where str
 	switch {
 	case index == nil:
 	case t.Dialect == schema.PostgreSQL:
-		sql += " /*@ FORCE_INDEX = " + t.Dialect.Quote(index.Name) + " */"
+		sql += " /*@ FORCE_INDEX = " + t.IndexName(*index).SQL(t.Dialect) + " */"
 	default:
-		sql += "@{FORCE_INDEX=" + t.Dialect.Quote(index.Name) + "}"
+		sql += "@{FORCE_INDEX=" + t.IndexName(*index).SQL(t.Dialect) + "}"
 	}
 	if where != "" {
 		sql += " WHERE " + where

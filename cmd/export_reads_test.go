@@ -19,7 +19,7 @@ func TestSelectSQL(t *testing.T) {
 	}{
 		{google, nil, "", "SELECT Id, `select`, `a b` FROM sales.`Order`"},
 		{google, nil, "Id > 1", "SELECT Id, `select`, `a b` FROM sales.`Order` WHERE Id > 1"},
-		{google, index, "", "SELECT Id, `select`, `a b` FROM sales.`Order`@{FORCE_INDEX=`By`}"},
+		{google, index, "", "SELECT Id, `select`, `a b` FROM sales.`Order`@{FORCE_INDEX=sales.`By`}"},
 		{postgres, nil, `"Id" > 1`, `SELECT "Id", "select", "a b" FROM "odd""name" WHERE "Id" > 1`},
 		{postgres, index, "", `SELECT "Id", "select", "a b" FROM "odd""name" /*@ FORCE_INDEX = "By" */`},
 	} {

@@ -29,10 +29,10 @@ type sourceOptions struct {
 
 func (o *sourceOptions) addFlags(fs *flagSet) {
 	g := group{fs, groupWhat}
-	g.texts(&o.tables, "table", "`name` of a table or view, quoted where SQL would need it; may be given again")
+	g.names(&o.tables, "table", "`names` of tables or views, quoted where SQL would need it; parted by commas or given again")
 	g.flag(&o.allTables, "all-tables", "every table that holds data, all at one snapshot")
 	g.text(&o.schema, "schema", "named `schema` of the tables")
-	g.list(&o.columns, "columns", "`names` of the columns, parted by commas (default every readable column, in table order)")
+	g.names(&o.columns, "columns", "`names` of the columns, parted by commas (default every readable column, in table order)")
 	g.text(&o.index, "index", "`name` of an index to read through; keys are then those of the index")
 	g.flag(&o.backJoin, "allow-back-join", "let --index fetch columns that the index does not hold from the table; Spanner cannot partition most such reads, see --no-partition")
 	g.texts(&o.keys, "key", "`key` of a row to read, a JSON array such as [1,\"a\"]; may be given again")

@@ -70,6 +70,13 @@ func (x *exporter) addQuery(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if o := x.plan.format; o.Kind != format.CSV || !o.CSV.NoHeader {
+		for i, f := range source.Fields {
+			if f.GetName() == "" {
+				return fault.New(codes.InvalidArgument, "export", "query", fmt.Sprintf("column %d has no name", i+1)).WithHint("give it one with AS")
+			}
+		}
+	}
 	return x.add(ctx, exportTable{name: queryName, source: source})
 }
 
@@ -90,8 +97,22 @@ func (x *exporter) add(ctx context.Context, t exportTable) error {
 	if t.format, err = x.format(ctx, t); err != nil {
 		return fmt.Errorf("export %s: %w", t.name, err)
 	}
+	x.warnEmptyLines(t)
 	x.tables = append(x.tables, t)
 	return nil
+}
+
+// warnEmptyLines tells of CSV records that other readers take for no records.
+func (x *exporter) warnEmptyLines(t exportTable) {
+	if x.plan.format.Kind != format.CSV || x.plan.format.CSV.Null != "" || len(t.source.Fields) != 1 {
+		return
+	}
+	if t.table != nil {
+		if c, ok := t.table.Column(t.source.Fields[0].GetName()); ok && c.NotNull {
+			return
+		}
+	}
+	x.app.log.Warn("a NULL in CSV of one column is an empty line, which spanbulk reads back but many readers skip; --csv-null writes a marker", "table", t.name)
 }
 
 // format makes the format of a table's files. A jq program works on the plain

@@ -55,6 +55,12 @@ func (g group) texts(target *[]string, name, usage string) {
 	g.tag(name)
 }
 
+// names is a list of identifiers.
+func (g group) names(target *[]string, name, usage string) {
+	g.fs.Var(&namesValue{target: target}, name, usage)
+	g.tag(name)
+}
+
 // list is a flag that takes several words, parted by commas or given again.
 func (g group) list(target *[]string, name, usage string) {
 	g.fs.StringSliceVar(target, name, nil, usage)

@@ -36,7 +36,7 @@ func (o *lookupTableOptions) addFlags(fs *flagSet) {
 	g := group{fs, groupWhat}
 	g.text(&o.table, "table", "`name` of the table to look up in, quoted where SQL would need it")
 	g.text(&o.schema, "schema", "named `schema` of the table")
-	g.list(&o.columns, "columns", "`names` of the columns to put beside each record, parted by commas (default all that can be read but the key)")
+	g.names(&o.columns, "columns", "`names` of the columns to put beside each record, parted by commas (default all that can be read but the key)")
 	g.texts(&o.keys, "key", "a key column and the field with its values, as `column=field`, or a column whose field has its name; for every column of the key, in any order (default the fields named as the columns)")
 	g.text(&o.index, "index", "`name` of a UNIQUE index to look up through; its columns are then the key")
 	g.value(&choiceValue[joinKind]{target: &o.join, choices: []joinKind{joinLeft, joinInner}}, "join", "what `kind` of join: left (records without a row come out with nulls), inner (they do not)")

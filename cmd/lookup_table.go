@@ -26,7 +26,7 @@ func (p *lookupPlan) settleTable(t *schema.Table) error {
 	p.lookup.Table, p.lookup.Dialect = t.Name.String(), t.Dialect
 	key := t.PrimaryKey
 	if index != nil {
-		p.lookup.Index, key = index.Name, index.Key
+		p.lookup.Index, key = t.IndexName(*index).String(), index.Key
 	}
 	if p.lookup.Key, err = settleKey(t, index, key, p.keys); err != nil {
 		return err

@@ -23,6 +23,8 @@ var (
 	_ pflag.Value = (*intValue)(nil)
 	_ pflag.Value = (*choiceValue[string])(nil)
 	_ pflag.Value = (*tagValue)(nil)
+
+	_ pflag.SliceValue = (*namesValue)(nil)
 )
 
 // sizeValue is a number of bytes: 1MiB, 12mb, 1048576. KB, MB, GB are powers of
@@ -245,4 +247,69 @@ func bounds[T int | int64 | time.Duration](format func(T) string, low, high, unb
 		return "at least " + format(low)
 	}
 	return format(low) + " to " + format(high)
+}
+
+// namesValue is several names as SQL has them, parted by commas or given again.
+// Quotes stay: they say something of a name, and may hold a comma.
+type namesValue struct {
+	target *[]string
+	given  bool
+}
+
+// Type implements pflag.Value; it is that of pflag's own lists.
+func (v *namesValue) Type() string { return "stringSlice" }
+
+func (v *namesValue) String() string {
+	if v.target == nil {
+		return ""
+	}
+	return strings.Join(*v.target, ",")
+}
+
+func (v *namesValue) Set(text string) error {
+	if !v.given {
+		*v.target = nil
+	}
+	v.given = true
+	*v.target = append(*v.target, splitNames(text)...)
+	return nil
+}
+
+// Append implements pflag.SliceValue.
+func (v *namesValue) Append(name string) error {
+	*v.target = append(*v.target, name)
+	return nil
+}
+
+// Replace implements pflag.SliceValue.
+func (v *namesValue) Replace(names []string) error {
+	*v.target = names
+	return nil
+}
+
+// GetSlice implements pflag.SliceValue.
+func (v *namesValue) GetSlice() []string { return *v.target }
+
+// splitNames splits at the commas outside of quotes.
+func splitNames(text string) []string {
+	if text == "" {
+		return nil
+	}
+	var names []string
+	start, quote := 0, byte(0)
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quote == '`' && c == '\\':
+			i++ // whatever it is, it ends nothing
+		case c == quote:
+			quote = 0
+		case quote != 0:
+		case c == '`' || c == '"':
+			quote = c
+		case c == ',':
+			names = append(names, strings.TrimSpace(text[start:i]))
+			start = i + 1
+		}
+	}
+	return append(names, strings.TrimSpace(text[start:]))
 }

@@ -95,6 +95,10 @@ type Index struct {
 	Storing []string
 }
 
+// IndexName is the whole name of an index of the table: it is in the table's
+// schema.
+func (t *Table) IndexName(x Index) Name { return Name{Schema: t.Name.Schema, Name: x.Name} }
+
 // Column returns the column called name, compared as the dialect compares.
 func (t *Table) Column(name string) (Column, bool) {
 	i := slices.IndexFunc(t.Columns, func(c Column) bool { return t.Dialect.SameName(c.Name, name) })
