@@ -42,7 +42,7 @@ func (a databaseAdmin) CreateDatabase(_ context.Context, req *databasepb.CreateD
 	if req.GetDatabaseDialect() == databasepb.DatabaseDialect_POSTGRESQL && len(req.GetExtraStatements()) > 0 {
 		return nil, status.Error(codes.InvalidArgument, "DDL statements other than <CREATE DATABASE> are not allowed in database creation request for PostgreSQL-enabled databases.")
 	}
-	db, err := a.createDatabase(name, req.GetDatabaseDialect(), req.GetExtraStatements())
+	db, err := a.createDatabase(name, req.GetDatabaseDialect(), req.GetExtraStatements(), req.GetProtoDescriptors())
 	if failed, ok := errors.AsType[*StatementError](err); ok {
 		return nil, failed.Err
 	}
@@ -133,7 +133,12 @@ func (a databaseAdmin) GetDatabaseDdl(_ context.Context, req *databasepb.GetData
 	if err != nil {
 		return nil, err
 	}
-	return &databasepb.GetDatabaseDdlResponse{Statements: db.store.Schema().DDL(db.name.id)}, nil
+	schema := db.store.Schema()
+	resp := &databasepb.GetDatabaseDdlResponse{Statements: schema.DDL(db.name.id)}
+	if schema.ProtoBundle != nil {
+		resp.ProtoDescriptors = schema.ProtoBundle.Descriptors
+	}
+	return resp, nil
 }
 
 var operationID = regexp.MustCompile(`^[a-z][a-z0-9_]{1,127}$`)
@@ -152,29 +157,16 @@ func (a databaseAdmin) UpdateDatabaseDdl(_ context.Context, req *databasepb.Upda
 	if id := req.GetOperationId(); id != "" && !operationID.MatchString(id) {
 		return nil, status.Errorf(codes.InvalidArgument, "Invalid operation id: %q must match %s", id, operationID)
 	}
-	if err := dryRun(db.store.Schema(), req.GetStatements()); err != nil {
+	if err := db.store.CheckDDL(req.GetStatements(), req.GetProtoDescriptors()); err != nil {
 		return nil, err
 	}
 	if err := a.operationFree(db.name.String(), req.GetOperationId()); err != nil {
 		return nil, err
 	}
-	applied, err := db.store.ApplyDDL(req.GetStatements())
+	applied, err := db.store.ApplyDDLWith(req.GetStatements(), req.GetProtoDescriptors())
 	meta := &databasepb.UpdateDatabaseDdlMetadata{Database: db.name.String(), Statements: req.GetStatements()}
 	for _, ts := range applied {
 		meta.CommitTimestamps = append(meta.CommitTimestamps, timestamppb.New(ts))
 	}
 	return a.done(db.name.String(), req.GetOperationId(), meta, &emptypb.Empty{}, err)
-}
-
-// dryRun applies statements to the schema alone, so that one that cannot work
-// is refused before anything is changed.
-func dryRun(schema *catalog.Schema, statements []string) error {
-	for _, stmt := range statements {
-		next, err := schema.Apply(stmt)
-		if err != nil {
-			return err
-		}
-		schema = next
-	}
-	return nil
 }

@@ -140,6 +140,9 @@ func (r *readTarget) cell(name string) (int, *catalog.Column, error) {
 	if !ok {
 		return 0, nil, status.Errorf(codes.NotFound, "Column not found in table %s: %s", r.scan.Table.Name, name)
 	}
+	if c.Type.Code == value.TokenListCode {
+		return 0, nil, status.Errorf(codes.InvalidArgument, "Column %s of table %s is a TOKENLIST, which cannot be read.", c.Name, r.scan.Table.Name)
+	}
 	if r.scan.Index == nil {
 		return c.Slot, c, nil
 	}

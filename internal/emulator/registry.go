@@ -128,7 +128,7 @@ func checkID(id string, rule *regexp.Regexp) error {
 
 // createDatabase makes a database in an instance that exists. If a statement
 // fails there is no database.
-func (s *Server) createDatabase(name databaseName, dialect databasepb.DatabaseDialect, ddl []string) (*database, error) {
+func (s *Server) createDatabase(name databaseName, dialect databasepb.DatabaseDialect, ddl []string, descriptors []byte) (*database, error) {
 	if dialect == databasepb.DatabaseDialect_DATABASE_DIALECT_UNSPECIFIED {
 		dialect = databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL
 	}
@@ -147,7 +147,7 @@ func (s *Server) createDatabase(name databaseName, dialect databasepb.DatabaseDi
 	if err := s.admissible(name); err != nil {
 		return nil, err // before the work
 	}
-	if applied, err := db.store.ApplyDDL(ddl); err != nil {
+	if applied, err := db.store.ApplyDDLWith(ddl, descriptors); err != nil {
 		return nil, &StatementError{Index: len(applied), Err: err}
 	}
 	s.mu.Lock()

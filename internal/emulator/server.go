@@ -160,6 +160,6 @@ func (s *Server) CreateDatabase(ctx context.Context, name string, dialect databa
 	if err := s.ensureInstance(parts.instance()); err != nil {
 		return err
 	}
-	_, err = s.createDatabase(parts, dialect, ddl)
+	_, err = s.createDatabase(parts, dialect, ddl, nil)
 	return err
 }

@@ -23,7 +23,7 @@ func (e *editor) column(table string, def *ast.ColumnDef) (*Column, error) {
 	if err := e.checkName("Column", c.Name); err != nil {
 		return nil, err
 	}
-	if err := setType(c, def.Type); err != nil {
+	if err := e.setType(c, def.Type); err != nil {
 		return nil, err
 	}
 	if err := e.setSemantics(c, def.DefaultSemantics); err != nil {
@@ -35,7 +35,7 @@ func (e *editor) column(table string, def *ast.ColumnDef) (*Column, error) {
 	return c, nil
 }
 
-func setType(c *Column, t ast.SchemaType) error {
+func (e *editor) setType(c *Column, t ast.SchemaType) error {
 	switch t := t.(type) {
 	case *ast.ScalarSchemaType:
 		typ, ok := value.ScalarType(string(t.Name))
@@ -50,16 +50,21 @@ func setType(c *Column, t ast.SchemaType) error {
 	case *ast.SizedSchemaType:
 		return setSizedType(c, t)
 	case *ast.ArraySchemaType:
-		return setArrayType(c, t)
+		return e.setArrayType(c, t)
 	case *ast.NamedType:
 		if len(t.Path) == 1 && strings.EqualFold(t.Path[0].Name, "UUID") {
 			c.Type = value.UUIDType
+			return nil
+		}
+		if typ, ok := e.protoType(namedType(t)); ok {
+			c.Type = typ
 			return nil
 		}
 		if typ, ok := postgreSQLType(t.Path); ok {
 			c.Type = typ
 			return nil
 		}
+		return status.Errorf(codes.InvalidArgument, "Column %s: type %s is neither a type of Spanner nor in the PROTO BUNDLE.", c.Name, t.SQL())
 	}
 	return status.Errorf(codes.Unimplemented, "Column %s: type %s is not supported", c.Name, t.SQL())
 }
@@ -82,11 +87,11 @@ func setSizedType(c *Column, t *ast.SizedSchemaType) error {
 	return nil
 }
 
-func setArrayType(c *Column, t *ast.ArraySchemaType) error {
+func (e *editor) setArrayType(c *Column, t *ast.ArraySchemaType) error {
 	if _, nested := t.Item.(*ast.ArraySchemaType); nested {
 		return status.Errorf(codes.InvalidArgument, "Column %s: arrays of arrays are not allowed.", c.Name)
 	}
-	if err := setType(c, t.Item); err != nil {
+	if err := e.setType(c, t.Item); err != nil {
 		return err
 	}
 	c.Type = value.ArrayOf(c.Type)
@@ -106,7 +111,7 @@ func (e *editor) setSemantics(c *Column, sem ast.ColumnDefaultSemantics) error {
 	case *ast.ColumnDefaultExpr:
 		c.Default = e.expr(d.Expr)
 		if d.OnUpdate != nil {
-			return status.Errorf(codes.Unimplemented, "Column %s: ON UPDATE is not supported", c.Name)
+			c.OnUpdate = e.expr(d.OnUpdate.Expr)
 		}
 	case *ast.GeneratedColumnExpr:
 		c.Generated = e.expr(d.Expr)
@@ -219,6 +224,12 @@ func (e *editor) changeColumn(t *Table, c *Column, alteration ast.ColumnAlterati
 	case *ast.AlterColumnDropDefault:
 		c.Default = nil
 		return nil
+	case *ast.AlterColumnSetOnUpdate:
+		c.OnUpdate = e.expr(a.OnUpdate.Expr)
+		return nil
+	case *ast.AlterColumnDropOnUpdate:
+		c.OnUpdate = nil
+		return nil
 	case *ast.AlterColumnAlterIdentity:
 		return alterIdentity(t, c, a.Alteration)
 	}
@@ -246,7 +257,7 @@ func alterIdentity(t *Table, c *Column, alteration ast.IdentityAlteration) error
 // back, NOT NULL on and off. Whether the rows fit is checked against the data.
 func (e *editor) changeType(t *Table, c *Column, a *ast.AlterColumnType) error {
 	old := *c
-	if err := setType(c, a.Type); err != nil {
+	if err := e.setType(c, a.Type); err != nil {
 		return err
 	}
 	if !convertible(old.Type, c.Type) {
@@ -256,7 +267,7 @@ func (e *editor) changeType(t *Table, c *Column, a *ast.AlterColumnType) error {
 	if t.IsKey(c.Ordinal) && (c.NotNull != old.NotNull || !c.Type.Equal(old.Type)) {
 		return status.Errorf(codes.FailedPrecondition, "Cannot change key column %s.", c.Name)
 	}
-	c.Default = nil
+	c.Default, c.OnUpdate = nil, nil
 	if a.DefaultExpr != nil {
 		return e.setSemantics(c, a.DefaultExpr)
 	}
@@ -411,11 +422,17 @@ func Columns(expr ast.Expr) []string {
 	return names
 }
 
-// checkGenerated: generated columns and checks refer to columns of the table,
-// and no generated column to itself through others.
+// checkGenerated: no generated column depends on itself through others, and only
+// columns that may hold commit timestamps take one by default.
 func (e *editor) checkGenerated(table string) error {
 	t, _ := e.Table(table)
 	for _, c := range t.Columns {
+		if (c.Default.IsPendingCommitTimestamp() || c.OnUpdate.IsPendingCommitTimestamp()) && !c.AllowCommitTimestamp {
+			return status.Errorf(codes.FailedPrecondition, "Cannot use PENDING_COMMIT_TIMESTAMP() as a value of column `%s.%s`, which does not set allow_commit_timestamp.", t.Name, c.Name)
+		}
+		if c.OnUpdate != nil && c.Default == nil {
+			return status.Errorf(codes.FailedPrecondition, "Column `%s.%s` has ON UPDATE without DEFAULT.", t.Name, c.Name)
+		}
 		if c.Generated == nil {
 			continue
 		}

@@ -152,32 +152,3 @@ func (e *editor) dropSchema(d *ast.DropSchema) error {
 	e.NamedSchemas = slices.DeleteFunc(e.NamedSchemas, func(n string) bool { return strings.EqualFold(n, d.Name.Name) })
 	return nil
 }
-
-func (e *editor) createSequence(d *ast.CreateSequence) error {
-	name := pathName(d.Name)
-	if slices.ContainsFunc(e.Sequences, func(q *Sequence) bool { return strings.EqualFold(q.Name, name) }) && d.IfNotExists {
-		return nil
-	}
-	if err := e.freeName("Sequence", name); err != nil {
-		return err
-	}
-	opts, err := options(d.Options)
-	if err != nil {
-		return err
-	}
-	e.Sequences = append(e.Sequences, &Sequence{Name: name, Options: opts, SQL: d.SQL()})
-	return nil
-}
-
-func (e *editor) dropSequence(d *ast.DropSequence) error {
-	name := pathName(d.Name)
-	i := slices.IndexFunc(e.Sequences, func(q *Sequence) bool { return strings.EqualFold(q.Name, name) })
-	if i < 0 {
-		if d.IfExists {
-			return nil
-		}
-		return status.Errorf(codes.NotFound, "Sequence not found: %s", name)
-	}
-	e.Sequences = slices.Delete(e.Sequences, i, i+1)
-	return nil
-}

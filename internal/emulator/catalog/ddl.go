@@ -29,14 +29,7 @@ func EmptyPostgreSQL(database string) *Schema {
 // Apply gives the schema after one DDL statement. Errors are gRPC
 // statuses with Spanner's codes. CREATE DATABASE is not for Apply.
 func (s *Schema) Apply(statement string) (*Schema, error) {
-	source := withoutSemicolon(statement)
-	next := s.clone()
-	e := &editor{Schema: next, source: source}
-	if err := e.statement(); err != nil {
-		return nil, err
-	}
-	next.reindex()
-	return next, nil
+	return s.ApplyWith(statement, nil)
 }
 
 func (e *editor) statement() error {
@@ -50,7 +43,7 @@ func (e *editor) statement() error {
 	if e.PostgreSQL {
 		return e.applyPostgreSQL()
 	}
-	ddl, err := memefish.ParseDDL("", ParseableFunctions(e.source))
+	ddl, err := memefish.ParseDDL("", parseable(e.source))
 	if err != nil {
 		return syntaxError(err)
 	}
@@ -92,6 +85,8 @@ type editor struct {
 	source string
 	// nullsFirst is where PostgreSQL's statement says that NULLs go in an index.
 	nullsFirst map[ast.Node]bool
+	// descriptors are the proto_descriptors of the request.
+	descriptors []byte
 }
 
 func (e *editor) apply(ddl ast.DDL) error {
@@ -116,8 +111,20 @@ func (e *editor) apply(ddl ast.DDL) error {
 		return e.dropSchema(d)
 	case *ast.CreateSequence:
 		return e.createSequence(d)
+	case *ast.AlterSequence:
+		return e.alterSequence(d)
 	case *ast.DropSequence:
 		return e.dropSequence(d)
+	case *ast.CreateView:
+		return e.createView(d)
+	case *ast.DropView:
+		return e.dropView(d)
+	case *ast.CreateProtoBundle:
+		return e.createProtoBundle(d)
+	case *ast.AlterProtoBundle:
+		return e.alterProtoBundle(d)
+	case *ast.DropProtoBundle:
+		return e.dropProtoBundle()
 	case *ast.Analyze:
 		return nil
 	}
@@ -132,6 +139,7 @@ func (s *Schema) clone() *Schema {
 	c.NamedSchemas = slices.Clone(s.NamedSchemas)
 	c.ChangeStreams = slices.Clone(s.ChangeStreams)
 	c.Sequences = slices.Clone(s.Sequences)
+	c.Views = slices.Clone(s.Views)
 	c.Options = slices.Clone(s.Options)
 	return &c
 }
@@ -182,8 +190,9 @@ func (e *editor) taken(name string) error {
 	_, isIndex := e.indexes[lower]
 	_, isStream := e.ChangeStream(name)
 	same := func(other string) bool { return strings.EqualFold(other, name) }
-	isSequence := slices.ContainsFunc(e.Sequences, func(q *Sequence) bool { return same(q.Name) })
-	if isTable || isIndex || isStream || isSequence || e.isConstraint(same) || e.isReadFunction(lower) {
+	_, isSequence := e.Sequence(name)
+	_, isView := e.View(name)
+	if isTable || isIndex || isStream || isSequence || isView || e.isConstraint(same) || e.isReadFunction(lower) {
 		return status.Errorf(codes.FailedPrecondition, "Duplicate name in schema: %s.", name)
 	}
 	return nil

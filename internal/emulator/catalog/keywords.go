@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"regexp"
+	"strings"
 
 	"github.com/cloudspannerecosystem/memefish"
 	"github.com/cloudspannerecosystem/memefish/token"
@@ -40,4 +41,15 @@ func ParseableFunctions(text string) string {
 			copy(out[before.Pos:], RightFunction)
 		}
 	}
+}
+
+var plainSequence = regexp.MustCompile(`(?i)^\s*CREATE\s+SEQUENCE\s`)
+
+// parseable is a DDL statement as the grammar knows it: with functions that it
+// can read, and OPTIONS on every CREATE SEQUENCE.
+func parseable(statement string) string {
+	if plainSequence.MatchString(statement) && !strings.Contains(strings.ToUpper(statement), "OPTIONS") {
+		statement += "\nOPTIONS (sequence_kind = NULL)"
+	}
+	return ParseableFunctions(statement)
 }

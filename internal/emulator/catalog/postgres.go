@@ -82,7 +82,7 @@ func (e *editor) changePostgreSQLColumn(a *postgres.ColumnChange) error {
 			return keepKey(t, c, old)
 		}
 		c.AllowCommitTimestamp = a.CommitTimestamp
-		if err := setType(c, a.Type); err != nil {
+		if err := e.setType(c, a.Type); err != nil {
 			return err
 		}
 		if !convertible(old.Type, c.Type) {

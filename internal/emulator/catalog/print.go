@@ -19,11 +19,14 @@ func (s *Schema) DDL(database string) []string {
 	} else if len(s.Options) > 0 {
 		out = append(out, fmt.Sprintf("ALTER DATABASE %s SET OPTIONS (%s)", quoteName(database), optionList(s.Options)))
 	}
+	if s.ProtoBundle != nil {
+		out = append(out, s.ProtoBundle.ddl())
+	}
 	for _, n := range s.NamedSchemas {
 		out = append(out, "CREATE SCHEMA "+quoteName(n))
 	}
 	for _, q := range s.Sequences {
-		out = append(out, q.SQL)
+		out = append(out, q.ddl(s.PostgreSQL))
 	}
 	for _, t := range s.DependencyOrder() {
 		out = append(out, table(t))
@@ -35,6 +38,9 @@ func (s *Schema) DDL(database string) []string {
 	}
 	for _, c := range s.ChangeStreams {
 		out = append(out, c.ddl(s.PostgreSQL))
+	}
+	for _, v := range s.Views {
+		out = append(out, v.ddl())
 	}
 	return out
 }
@@ -122,6 +128,9 @@ func (c *Column) ddl() string {
 		}
 	case c.Default != nil:
 		fmt.Fprintf(&b, " DEFAULT (%s)", c.Default.Text)
+		if c.OnUpdate != nil {
+			fmt.Fprintf(&b, " ON UPDATE (%s)", c.OnUpdate.Text)
+		}
 	case c.Identity != nil:
 		b.WriteString(" " + c.Identity.ddl())
 	}
@@ -227,12 +236,14 @@ func (c *ChangeStream) ddl(postgreSQL bool) string {
 	return text
 }
 
-func optionList(opts []Option) string {
+func optionList(opts []Option) string { return strings.Join(optionTexts(opts), ", ") }
+
+func optionTexts(opts []Option) []string {
 	parts := make([]string, len(opts))
 	for i, o := range opts {
 		parts[i] = o.Name + " = " + o.Value
 	}
-	return strings.Join(parts, ", ")
+	return parts
 }
 
 func (t *Table) keyList(key []KeyPart) string {

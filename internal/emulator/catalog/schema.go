@@ -27,6 +27,10 @@ type Schema struct {
 	ChangeStreams []*ChangeStream
 	// Sequences in order of creation.
 	Sequences []*Sequence
+	// Views in order of creation.
+	Views []*View
+	// ProtoBundle is nil if there is none.
+	ProtoBundle *ProtoBundle
 	// Options are the database's options as set, in order.
 	Options []Option
 
@@ -87,6 +91,8 @@ type Column struct {
 	Slot int
 	// Default is the expression of DEFAULT (...), or nil.
 	Default *Expr
+	// OnUpdate is the expression of ON UPDATE (...), or nil.
+	OnUpdate *Expr
 	// Generated is the expression of AS (...), or nil.
 	Generated *Expr
 	// Stored tells that a generated column is kept rather than computed on read.
@@ -104,6 +110,17 @@ type Expr struct {
 	Node ast.Expr
 	// Text is the source between the outer parentheses.
 	Text string
+}
+
+// IsPendingCommitTimestamp tells whether the expression is
+// PENDING_COMMIT_TIMESTAMP() and nothing else, which only a commit can evaluate.
+// The expression may be nil.
+func (x *Expr) IsPendingCommitTimestamp() bool {
+	if x == nil {
+		return false
+	}
+	call, ok := x.Node.(*ast.CallExpr)
+	return ok && len(call.Args) == 0 && strings.EqualFold(pathName(call.Func), "PENDING_COMMIT_TIMESTAMP")
 }
 
 // KeyPart is one column of a primary or index key.
@@ -216,13 +233,6 @@ type Identity struct {
 	// StartWithCounter, SkipRangeMin and SkipRangeMax are nil when not given.
 	StartWithCounter, SkipRangeMin, SkipRangeMax *int64
 	AutoIncrement                                bool
-}
-
-// Sequence is a CREATE SEQUENCE object.
-type Sequence struct {
-	Name    string
-	Options []Option
-	SQL     string
 }
 
 // ChangeStream is a CREATE CHANGE STREAM object.

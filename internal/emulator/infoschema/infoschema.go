@@ -164,7 +164,7 @@ func definitions() []definition {
 		{"SEQUENCES", "CATALOG, SCHEMA, NAME, DATA_TYPE", sequences},
 		{"SEQUENCE_OPTIONS", "CATALOG, SCHEMA, NAME, " + option, sequenceOptions},
 		{"SPANNER_STATISTICS", "CATALOG_NAME, SCHEMA_NAME, PACKAGE_NAME, ALLOW_GC BOOL", func(*filler) {}},
-		{"VIEWS", table + ", VIEW_DEFINITION, SECURITY_TYPE", func(*filler) {}},
+		{"VIEWS", table + ", VIEW_DEFINITION, SECURITY_TYPE", viewDefinitions},
 	}
 }
 

@@ -1,6 +1,7 @@
 package infoschema
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -138,7 +139,7 @@ func postgreSQLTables(f *filler) {
 		f.emit("", t.SchemaName(), t.LocalName(), "BASE TABLE", nil, nil, nil, nil, nil, "YES", "NO", nil,
 			orNull(localName(t.Parent)), action, "COMMITTED", interleave, policy)
 	}
-	for _, t := range f.system {
+	for _, t := range slices.Concat(f.viewTables(), f.system) {
 		f.emit("", t.SchemaName(), t.LocalName(), "VIEW", nil, nil, nil, nil, nil, "NO", "NO", nil, nil, nil, nil, nil, nil)
 	}
 }

@@ -18,7 +18,7 @@ const postgreSQLColumnColumns = "table_catalog, table_schema, table_name, column
 	"spanner_state, is_hidden"
 
 func postgreSQLColumnRows(f *filler) {
-	for _, t := range slices.Concat(f.schema.Tables, f.system) {
+	for _, t := range slices.Concat(f.schema.Tables, f.viewTables(), f.system) {
 		for _, c := range t.Columns {
 			postgreSQLColumnRow(f, t, c)
 		}

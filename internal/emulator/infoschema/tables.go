@@ -48,7 +48,7 @@ func tables(f *filler) {
 		}
 		f.emit("", t.SchemaName(), t.LocalName(), orNull(localName(t.Parent)), action, "BASE TABLE", "COMMITTED", interleave, policy)
 	}
-	for _, t := range f.system {
+	for _, t := range slices.Concat(f.viewTables(), f.system) {
 		f.emit("", t.SchemaName(), t.LocalName(), nil, nil, "VIEW", nil, nil, nil)
 	}
 }
@@ -58,7 +58,7 @@ func localName(full string) string {
 }
 
 func columns(f *filler) {
-	for _, t := range slices.Concat(f.schema.Tables, f.system) {
+	for _, t := range slices.Concat(f.schema.Tables, f.viewTables(), f.system) {
 		for _, c := range t.Columns {
 			columnRow(f, t, c)
 		}

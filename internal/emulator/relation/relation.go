@@ -73,8 +73,11 @@ type Result struct {
 // safe for concurrent use.
 type Expression func(cell func(c *catalog.Column) []byte) (value.Value, error)
 
-// Compiler compiles expressions from DDL.
+// Compiler compiles expressions and queries from DDL.
 type Compiler interface {
+	// View analyses a view's query against a schema and gives its columns.
+	View(schema *catalog.Schema, v *catalog.View) ([]value.Field, error)
+
 	// Compile prepares expr over the columns of t, a table of schema, its value
 	// coerced to typ.
 	Compile(schema *catalog.Schema, t *catalog.Table, expr *catalog.Expr, typ *value.Type) (Expression, error)

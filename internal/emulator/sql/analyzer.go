@@ -29,6 +29,8 @@ type analyzer struct {
 	nullsFirst map[ast.Node]bool
 	params     map[string]*parameter
 	depth      int
+	// views are those whose queries the analysis is in.
+	views []*catalog.View
 	// scans are all table scans of the statement, in order of appearance.
 	scans []*tableScan
 	// volatile tells that the expression's value is not a function of its row.

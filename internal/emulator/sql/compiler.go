@@ -2,6 +2,7 @@ package sql
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"spanbulk/internal/emulator/catalog"
@@ -58,10 +59,27 @@ func (c Compiler) Compile(schema *catalog.Schema, t *catalog.Table, e *catalog.E
 	}, nil
 }
 
+// View analyses a view's query.
+func (c Compiler) View(schema *catalog.Schema, v *catalog.View) ([]value.Field, error) {
+	a, err := newAnalyzer("", schema, nil)
+	if err != nil {
+		return nil, asInvalid(err)
+	}
+	a.lookup = func(path ...string) (*catalog.Table, bool) { return schema.Table(strings.Join(path, ".")) }
+	p, err := a.view(v)
+	if err == nil {
+		err = a.checkColumns(p)
+	}
+	if err != nil {
+		return nil, asInvalid(err)
+	}
+	return p.columns(), nil
+}
+
 // isDefault tells whether an expression is evaluated once, when a row is
 // written.
 func isDefault(t *catalog.Table, e *catalog.Expr) bool {
-	return slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.Default == e })
+	return slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.Default == e || c.OnUpdate == e })
 }
 
 // rowCells notes which columns an expression wants; there is one row, the

@@ -35,7 +35,7 @@ func TestCompile(t *testing.T) {
 		{column: "INT64 AS (Nope) STORED", code: codes.InvalidArgument},
 		{column: "INT64 DEFAULT ((SELECT 1))", code: codes.InvalidArgument},
 		{column: "INT64 DEFAULT (COUNT(1))", code: codes.InvalidArgument},
-		{column: "INT64 DEFAULT (GET_NEXT_SEQUENCE_VALUE(SEQUENCE sq))", code: codes.Unimplemented},
+		{column: "INT64 DEFAULT (GET_NEXT_SEQUENCE_VALUE(SEQUENCE sq))", code: codes.InvalidArgument},
 	} {
 		t.Run(c.column, func(t *testing.T) {
 			got, err := compileColumn(t, c.column, now, c.a)

@@ -79,7 +79,7 @@ func (s *scope) functionName(n *ast.CallExpr) (name string, safe bool, err error
 	if len(parts) > 1 && parts[0] == "SAFE" {
 		parts, safe = parts[1:], true
 	}
-	if len(n.NamedArgs) > 0 {
+	if len(n.NamedArgs) > 0 && !isTokenizer(parts[len(parts)-1]) {
 		return "", false, unimplemented("named arguments of " + strings.Join(parts, "."))
 	}
 	return strings.Join(parts, "."), safe, nil
@@ -127,13 +127,13 @@ func pgFunction(name string, bind binder, sigs []signature) (binder, bool, []sig
 
 // unserved tells of functions that Spanner has and this package has not.
 func unserved(name string) bool {
-	for _, prefix := range []string{"APPROX_", "NET.", "SEARCH", "SCORE", "TOKENIZE_", "TOKENLIST_", "ML.", "AI.", "STDDEV", "VAR", "COSINE_", "EUCLIDEAN_", "DOT_PRODUCT", "JSON_", "LAX_", "JUSTIFY_", "ARRAY_"} {
+	for _, prefix := range []string{"APPROX_", "NET.", "SEARCH", "SCORE", "TOKENLIST_", "ML.", "AI.", "STDDEV", "VAR", "COSINE_", "EUCLIDEAN_", "DOT_PRODUCT", "JSON_", "LAX_", "JUSTIFY_", "ARRAY_"} {
 		if strings.HasPrefix(name, prefix) && binders[name] == nil && signatures[name] == nil {
 			return true
 		}
 	}
 	switch name {
-	case "FORMAT", "GET_NEXT_SEQUENCE_VALUE", "GET_INTERNAL_SEQUENCE_STATE", "GET_TABLE_COLUMN_IDENTITY_STATE", "FARM_FINGERPRINT",
+	case "FORMAT", "GET_INTERNAL_SEQUENCE_STATE", "GET_TABLE_COLUMN_IDENTITY_STATE", "FARM_FINGERPRINT",
 		"NORMALIZE", "NORMALIZE_AND_CASEFOLD", "SOUNDEX", "SUBSTRING_INDEX", "MAKE_INTERVAL", "NEW_UUID", "LAST_DAY", "SINH", "COSH",
 		"TANH", "ASINH", "ACOSH", "ATANH", "ERROR", "ZSTD_COMPRESS", "ZSTD_DECOMPRESS_TO_BYTES", "ZSTD_DECOMPRESS_TO_STRING":
 		return true

@@ -145,6 +145,9 @@ func (s *scope) table(n ast.Node, path []*ast.Ident, hint *ast.Hint, as *ast.AsA
 		return nil, s.a.invalidAt(n, "Tables cannot be read in this expression")
 	}
 	t, ok := s.a.lookup(names...)
+	if v, isView := s.a.schema.View(strings.Join(names, ".")); !ok && isView {
+		return s.viewVar(n, v, aliasOr(as, last.Name))
+	}
 	if !ok {
 		return nil, s.a.invalidAt(n, "Table not found: %s", strings.Join(names, "."))
 	}

@@ -14,6 +14,9 @@ import (
 // syntaxBinders finds functions with INTERVAL or date part arguments. It is a
 // function because binders that analyse expressions reach it themselves.
 func syntaxBinders(name string) (syntaxBinder, bool) {
+	if isTokenizer(name) {
+		return (*scope).tokenize, true
+	}
 	switch name {
 	case "DATE_ADD":
 		return shiftBinder(dateT, 1), true
@@ -33,6 +36,8 @@ func syntaxBinders(name string) (syntaxBinder, bool) {
 		return truncBinder(timestampT), true
 	case "GENERATE_DATE_ARRAY":
 		return (*scope).generateDates, true
+	case "GET_NEXT_SEQUENCE_VALUE":
+		return (*scope).nextInSequence, true
 	}
 	return nil, false
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -92,8 +93,16 @@ func (tx *transaction) update(s *step) error {
 		return status.Errorf(codes.NotFound, "Row %s in table %s is missing. Row cannot be updated.", s.plan.keyOf(s.row.row), s.plan.table.Name)
 	}
 	tx.count(s, false)
-	tx.journal.update(s.plan, s.row.key, v.row(), s.row.shape.columns)
-	return tx.writeRow(s.plan, s.row.key, v.row(), s.row.merged(v.row()))
+	columns := s.row.shape.columns
+	if s.plan.updates {
+		columns = slices.Concat(columns, s.row.shape.updated())
+	}
+	tx.journal.update(s.plan, s.row.key, v.row(), columns)
+	row, err := s.row.merged(v.row(), tx.ts)
+	if err != nil {
+		return err
+	}
+	return tx.writeRow(s.plan, s.row.key, v.row(), row)
 }
 
 func (tx *transaction) replace(s *step) error {

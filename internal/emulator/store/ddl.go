@@ -16,9 +16,41 @@ import (
 // validation of data, and stops at the first that fails. It gives the commit
 // timestamps of those applied.
 func (s *Store) ApplyDDL(statements []string) ([]time.Time, error) {
+	return s.ApplyDDLWith(statements, nil)
+}
+
+// CheckDDL applies statements to the schema alone, so that one that cannot work,
+// whatever the data, is found before anything is changed.
+func (s *Store) CheckDDL(statements []string, descriptors []byte) error {
+	schema := s.Schema()
+	for _, stmt := range statements {
+		var err error
+		if schema, err = s.nextSchema(schema, stmt, descriptors); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextSchema is the schema after a statement, with its views analysed.
+func (s *Store) nextSchema(schema *catalog.Schema, stmt string, descriptors []byte) (*catalog.Schema, error) {
+	next, err := schema.ApplyWith(stmt, descriptors)
+	if err != nil {
+		return nil, err
+	}
+	return next, next.DescribeViews(func(v *catalog.View) ([]value.Field, error) {
+		if s.compiler == nil {
+			return nil, status.Error(codes.Unimplemented, "Views are not supported")
+		}
+		return s.compiler.View(next, v)
+	})
+}
+
+// ApplyDDLWith is ApplyDDL with the proto_descriptors of the request.
+func (s *Store) ApplyDDLWith(statements []string, descriptors []byte) ([]time.Time, error) {
 	var applied []time.Time
 	for _, stmt := range statements {
-		ts, err := s.applyStatement(stmt)
+		ts, err := s.applyStatement(stmt, descriptors)
 		if err != nil {
 			return applied, err
 		}
@@ -27,11 +59,11 @@ func (s *Store) ApplyDDL(statements []string) ([]time.Time, error) {
 	return applied, nil
 }
 
-func (s *Store) applyStatement(stmt string) (time.Time, error) {
+func (s *Store) applyStatement(stmt string, descriptors []byte) (time.Time, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.current()
-	next, err := old.Apply(stmt)
+	next, err := s.nextSchema(old, stmt, descriptors)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -216,10 +248,9 @@ func (tx *transaction) migrateRow(p *plan, old *catalog.Table, e Entry) (value.R
 func (tx *transaction) migrateCell(p *plan, old, c *catalog.Column, row value.Row) ([]byte, error) {
 	switch {
 	case old == nil && p.defaults[c.Slot] != nil:
-		v, err := p.defaults[c.Slot](noCell)
-		return v.AppendWire(nil), err
+		return p.defaults[c.Slot].cell(tx.ts)
 	case old == nil && c.Identity != nil:
-		return p.identity[c.Slot].next().AppendWire(nil), nil
+		return value.Int64(p.identity[c.Slot].Next()).AppendWire(nil), nil
 	case old != nil && !old.Type.Equal(c.Type):
 		v, err := value.FromWire(old.Type, row.Cell(c.Slot))
 		if err != nil {

@@ -218,6 +218,8 @@ type shape struct {
 	// key is, by key part, the position in columns, or -1 for a part that is
 	// not given.
 	key []int
+	// stamps tells that rows get the commit timestamp by default.
+	stamps bool
 }
 
 func newShape(b *batch, op operation, head []byte) (shape, error) {
@@ -247,6 +249,7 @@ func newShape(b *batch, op operation, head []byte) (shape, error) {
 		s.source[c.Slot] = i
 		s.columns = append(s.columns, c)
 	}
+	s.stamps = s.stamped()
 	return s, s.complete()
 }
 

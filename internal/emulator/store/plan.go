@@ -38,14 +38,16 @@ type plan struct {
 	// computed are columns whose value comes from an expression over the row.
 	computed []computed
 	checks   []check
-	// defaults by slot; nil where a column has none.
-	defaults []relation.Expression
+	// defaults and onUpdate by slot; nil where a column has none.
+	defaults, onUpdate []*supplied
+	// updates tells that a column has ON UPDATE.
+	updates bool
 	// evaluated are the columns whose values may come from an expression: they
 	// are checked against their declaration at the end of the transaction, as
 	// Spanner evaluates them there.
 	evaluated []*catalog.Column
 	// identity by slot; nil where a column makes no values.
-	identity []*identity
+	identity []*catalog.Counter
 	outgoing []*foreignKey
 	incoming []*foreignKey
 	// unstamped tells by slot of key columns that may not hold commit timestamps
@@ -202,7 +204,7 @@ func newIndexPlan(t *catalog.Table, x *catalog.Index, tr *tree) *indexPlan {
 // compile prepares the table's expressions, generated columns in an order in
 // which each comes after those it depends on.
 func (p *plan) compile(schema *catalog.Schema, compiler relation.Compiler) error {
-	p.defaults = make([]relation.Expression, p.table.Slots)
+	p.defaults, p.onUpdate = make([]*supplied, p.table.Slots), make([]*supplied, p.table.Slots)
 	build := func(e *catalog.Expr, t *value.Type) (relation.Expression, error) {
 		if compiler == nil {
 			return nil, status.Error(codes.Unimplemented, "Expressions in DDL are not supported")
@@ -213,14 +215,14 @@ func (p *plan) compile(schema *catalog.Schema, compiler relation.Compiler) error
 		if c.Default != nil || c.Generated != nil {
 			p.evaluated = append(p.evaluated, c)
 		}
-		if c.Default == nil {
-			continue
-		}
-		expr, err := build(c.Default, c.Type)
-		if err != nil {
+		var err error
+		if p.defaults[c.Slot], err = compileSupplied(c, c.Default, build); err != nil {
 			return err
 		}
-		p.defaults[c.Slot] = expr
+		if p.onUpdate[c.Slot], err = compileSupplied(c, c.OnUpdate, build); err != nil {
+			return err
+		}
+		p.updates = p.updates || c.OnUpdate != nil
 	}
 	for _, c := range generatedInOrder(p.table) {
 		expr, err := build(c.Generated, c.Type)

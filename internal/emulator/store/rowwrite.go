@@ -99,6 +99,7 @@ func (w *writer) cells(list []byte) (cells [][]byte, late bool, err error) {
 		}
 		w.ends = append(w.ends, len(w.scratch))
 	}
+	late = late || w.batch.commitText == "" && s.stamps
 	start := 0
 	for i, end := range w.ends {
 		raw[i] = w.scratch[start:end:end]
@@ -156,13 +157,13 @@ func (s *shape) assemble(b *batch, cells [][]byte) (value.Row, error) {
 		case i >= 0:
 			row = row.AppendCell(cells[i])
 		case s.op != opUpdate && s.plan.defaults[slot] != nil:
-			v, err := s.plan.defaults[slot](noCell)
+			cell, err := s.plan.defaults[slot].cell(b.now)
 			if err != nil {
 				return nil, err
 			}
-			row = row.AppendValue(v)
+			row = row.AppendCell(cell)
 		case s.op != opUpdate && s.plan.identity[slot] != nil:
-			row = row.AppendValue(s.plan.identity[slot].next())
+			row = row.AppendValue(value.Int64(s.plan.identity[slot].Next()))
 		default:
 			row = row.AppendNull()
 		}
@@ -212,24 +213,30 @@ func keyTooLong(owner string, size int) error {
 	return status.Errorf(codes.InvalidArgument, "Number of bytes for key of table %s is %d which exceeds the maximum of %d.", owner, size, maxKeyBytes)
 }
 
-// merged is the stored row with the written columns replaced.
-func (r *rowWrite) merged(old value.Row) value.Row {
+// merged is the stored row with the written columns replaced, and those that
+// have ON UPDATE. ts is the commit's timestamp.
+func (r *rowWrite) merged(old value.Row, ts int64) (value.Row, error) {
 	out := make(value.Row, 0, len(old)+len(r.row))
 	fresh := r.row
-	for _, from := range r.shape.source {
+	for slot, from := range r.shape.source {
 		cell, rest := cut(fresh)
 		oldCell, oldRest := cut(old)
-		if from >= 0 {
-			out = out.AppendCell(cell)
-		} else {
-			out = out.AppendCell(oldCell)
+		if from < 0 {
+			cell = oldCell
+			if v := r.shape.plan.onUpdate[slot]; v != nil {
+				var err error
+				if cell, err = v.cell(ts); err != nil {
+					return nil, err
+				}
+			}
 		}
+		out = out.AppendCell(cell)
 		fresh, old = rest, oldRest
 	}
 	if cap(out)-len(out) > len(out)/8 {
-		return slices.Clone(out) // what is kept should not be half empty
+		return slices.Clone(out), nil // what is kept should not be half empty
 	}
-	return out
+	return out, nil
 }
 
 // cut takes the first cell off a row; rows from before a column was added are

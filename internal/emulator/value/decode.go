@@ -149,6 +149,8 @@ func decodeText(t *Type, text []byte) (Value, error) {
 		}
 		v, ok := ParseJSON(string(text))
 		return orMisfit(v, t, ok)
+	case TokenListCode:
+		return TokenList(string(text)), nil
 	case UUIDCode:
 		v, ok := ParseUUID(string(text))
 		return orMisfit(v, t, ok)

@@ -75,6 +75,9 @@ func JSON(canonical string) Value { return Value{typ: JSONType, valid: true, s: 
 // UUID is a UUID from its lower-case text.
 func UUID(canonical string) Value { return Value{typ: UUIDType, valid: true, s: canonical} }
 
+// TokenList is a TOKENLIST, which nobody outside can look into.
+func TokenList(opaque string) Value { return Value{typ: TokenListType, valid: true, s: opaque} }
+
 // Interval is an INTERVAL from its canonical ISO 8601 text.
 func Interval(canonical string) Value { return Value{typ: IntervalType, valid: true, s: canonical} }
 

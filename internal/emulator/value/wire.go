@@ -151,7 +151,7 @@ func (v Value) AppendWire(dst []byte) []byte {
 		return appendFloat(dst, v.AsFloat64())
 	case ArrayCode, StructCode:
 		return v.appendList(dst)
-	case StringCode, JSONCode, UUIDCode, IntervalCode:
+	case StringCode, JSONCode, UUIDCode, IntervalCode, TokenListCode:
 		return appendString(dst, v.s)
 	default:
 		dst = append(dst, tagString)
