@@ -168,7 +168,7 @@ type Retry struct {
 	// Partition is a short form of the partition's token.
 	Partition string
 	Err       error
-	// Attempt counts from 1 since the last message of the partition.
+	// Attempt counts from 1 since the partition last brought something new.
 	Attempt int
 	// Pause is the time until the next attempt.
 	Pause time.Duration

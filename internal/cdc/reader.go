@@ -114,7 +114,8 @@ func (s *seen) set(at Timestamp) map[string]struct{} {
 	return all
 }
 
-// progressed notes that a query works: the next break is the first one again.
+// progressed notes that a query brings something new: the next break is the
+// first one again.
 func (r *reader) progressed() {
 	r.attempts = 0
 	r.backoff = gax.Backoff{Initial: r.opt.Retry.Initial, Max: r.opt.Retry.Max, Multiplier: 1.5}
@@ -282,7 +283,9 @@ func (r *reader) receive(ctx context.Context, recv wire.Receiver, q Query) error
 		if err := r.message(rows, &m); err != nil {
 			return err
 		}
-		r.progressed()
+		if !r.batch.isEmpty() { // what comes again is no progress
+			r.progressed()
+		}
 		if m.Last && r.outcome == Ongoing {
 			return r.ended(ctx, q, rows)
 		}
