@@ -22,6 +22,7 @@ type Decoder struct {
 	commit     Timestamp
 
 	row, fields, part structFields // of a row, a record, a part of a record
+	json              jsonText     // of a record in that form
 }
 
 // NewDecoder returns a Decoder for a result column of type t:

@@ -7,7 +7,7 @@ import (
 )
 
 // decodeJSON reads PostgreSQL's form: a JSON object with one member, which
-// tells the kind of record.
+// tells the kind of record. The text is walked over once, by d.json.
 func (d *Decoder) decodeJSON(v wire.Value, each func(*Record) error) error {
 	kind, p := v.Parse()
 	switch {
@@ -16,19 +16,19 @@ func (d *Decoder) decodeJSON(v wire.Value, each func(*Record) error) error {
 	case !utf8.Valid(p):
 		return errNotUTF8
 	}
-	j := jsonText{text: p}
-	err := j.object(func(name, value []byte) error {
+	d.json = jsonText{text: p}
+	err := d.jsonMembers(func(name []byte) error {
 		d.record.reset()
 		var err error
 		switch string(name) {
-		case `"data_change_record"`:
-			err = d.jsonChange(value)
-		case `"heartbeat_record"`:
-			err = d.jsonHeartbeat(value)
-		case `"child_partitions_record"`:
-			err = d.jsonChildren(value)
+		case "data_change_record":
+			err = d.jsonChange()
+		case "heartbeat_record":
+			err = d.jsonHeartbeat()
+		case "child_partitions_record":
+			err = d.jsonChildren()
 		default:
-			return nil // a kind of record to come
+			return d.json.skip() // a kind of record to come
 		}
 		if err != nil {
 			return err
@@ -38,30 +38,36 @@ func (d *Decoder) decodeJSON(v wire.Value, each func(*Record) error) error {
 	if err != nil {
 		return err
 	}
-	return j.end()
+	return d.json.end()
 }
 
-// jsonMembers hands the members of an object to each, names without quotes.
-// Names with escapes are none that a record has.
-func jsonMembers(object []byte, each func(name, value []byte) error) error {
-	j := jsonText{text: object}
-	return j.object(func(name, value []byte) error {
-		return each(name[1:len(name)-1], value)
-	})
+// jsonMembers hands the names of the members of the next object to each, without
+// quotes. Names with escapes are none that a record has.
+func (d *Decoder) jsonMembers(each func(name []byte) error) error {
+	return d.json.members(func(name []byte) error { return each(name[1 : len(name)-1]) })
 }
 
-// jsonString returns what a JSON string stands for; null is nil.
-func (d *Decoder) jsonString(value []byte) ([]byte, error) {
-	if string(value) == "null" {
-		return nil, nil
+// jsonString takes a string and returns what it stands for; null is nil.
+func (d *Decoder) jsonString() ([]byte, error) {
+	if d.json.peek() == 'n' {
+		return nil, d.json.word()
 	}
-	text, longer, err := unquote(value, d.scratch)
+	quoted, err := d.json.quoted()
+	if err != nil {
+		return nil, err
+	}
+	text, longer, err := unquote(quoted, d.scratch)
 	d.scratch = longer
 	return text, err
 }
 
-// jsonDigits returns the digits of a whole number, which may stand in quotes.
-func jsonDigits(value []byte) ([]byte, error) {
+// jsonDigits takes a whole number, which may stand in quotes, and returns its
+// digits.
+func (d *Decoder) jsonDigits() ([]byte, error) {
+	value, err := d.json.value()
+	if err != nil {
+		return nil, err
+	}
 	if len(value) > 2 && value[0] == '"' {
 		value = value[1 : len(value)-1]
 	}
@@ -71,31 +77,34 @@ func jsonDigits(value []byte) ([]byte, error) {
 	return value, nil
 }
 
-func jsonBool(value []byte) (bool, error) {
-	switch string(value) {
-	case "true":
+func (d *Decoder) jsonBool() (bool, error) {
+	switch value, err := d.json.value(); {
+	case err != nil:
+		return false, err
+	case string(value) == "true":
 		return true, nil
-	case "false", "null":
+	case string(value) == "false" || string(value) == "null":
 		return false, nil
 	default:
 		return false, errNotRecord
 	}
 }
 
-func (d *Decoder) jsonTimestamp(value []byte) (Timestamp, error) {
-	text, err := d.jsonString(value)
+func (d *Decoder) jsonTimestamp() (Timestamp, error) {
+	text, err := d.jsonString()
 	if err != nil {
 		return 0, err
 	}
 	return parseTimestamp(text)
 }
 
-func (d *Decoder) jsonHeartbeat(object []byte) error {
+func (d *Decoder) jsonHeartbeat() error {
 	d.record.Kind = Heartbeat
-	err := jsonMembers(object, func(name, value []byte) (err error) {
-		if string(name) == "timestamp" {
-			d.record.At, err = d.jsonTimestamp(value)
+	err := d.jsonMembers(func(name []byte) (err error) {
+		if string(name) != "timestamp" {
+			return d.json.skip()
 		}
+		d.record.At, err = d.jsonTimestamp()
 		return err
 	})
 	if err == nil && d.record.At == 0 {
@@ -104,18 +113,19 @@ func (d *Decoder) jsonHeartbeat(object []byte) error {
 	return err
 }
 
-func (d *Decoder) jsonChildren(object []byte) error {
+func (d *Decoder) jsonChildren() error {
 	r := &d.record
 	r.Kind = ChildPartitions
-	err := jsonMembers(object, func(name, value []byte) (err error) {
+	err := d.jsonMembers(func(name []byte) (err error) {
 		switch string(name) {
 		case "start_timestamp":
-			r.At, err = d.jsonTimestamp(value)
+			r.At, err = d.jsonTimestamp()
 		case "record_sequence":
-			r.Sequence, err = d.jsonString(value)
+			r.Sequence, err = d.jsonString()
 		case "child_partitions":
-			j := jsonText{text: value}
-			err = j.array(d.jsonChild)
+			err = d.json.elements(d.jsonChild)
+		default:
+			err = d.json.skip()
 		}
 		return err
 	})
@@ -125,90 +135,91 @@ func (d *Decoder) jsonChildren(object []byte) error {
 	return err
 }
 
-func (d *Decoder) jsonChild(object []byte) error {
+func (d *Decoder) jsonChild() error {
 	c := d.record.child()
-	return jsonMembers(object, func(name, value []byte) (err error) {
+	return d.jsonMembers(func(name []byte) (err error) {
 		switch string(name) {
 		case "token":
-			c.Token, err = d.jsonString(value)
+			c.Token, err = d.jsonString()
 		case "parent_partition_tokens":
-			if string(value) == "null" {
-				return nil
+			if d.json.peek() == 'n' {
+				return d.json.word()
 			}
-			j := jsonText{text: value}
-			err = j.array(func(element []byte) error {
-				parent, err := d.jsonString(element)
+			err = d.json.elements(func() error {
+				parent, err := d.jsonString()
 				if parent != nil {
 					c.Parents = append(c.Parents, parent)
 				}
 				return err
 			})
+		default:
+			err = d.json.skip()
 		}
 		return err
 	})
 }
 
-func (d *Decoder) jsonChange(object []byte) error {
+func (d *Decoder) jsonChange() error {
 	d.record.Kind = DataChange
 	c := &d.record.Change
-	err := jsonMembers(object, func(name, value []byte) error {
-		return d.jsonChangeMember(c, name, value)
-	})
+	err := d.jsonMembers(func(name []byte) error { return d.jsonChangeMember(c, name) })
 	if err == nil && c.Commit == 0 {
 		err = errNotRecord
 	}
 	return err
 }
 
-func (d *Decoder) jsonChangeMember(c *Change, name, value []byte) (err error) {
+func (d *Decoder) jsonChangeMember(c *Change, name []byte) (err error) {
 	switch string(name) {
 	case "commit_timestamp":
 		var text []byte
-		if text, err = d.jsonString(value); err == nil {
+		if text, err = d.jsonString(); err == nil {
 			err = d.setCommit(c, text)
 		}
 	case "record_sequence":
-		c.Sequence, err = d.jsonString(value)
+		c.Sequence, err = d.jsonString()
 	case "server_transaction_id":
-		c.Transaction, err = d.jsonString(value)
+		c.Transaction, err = d.jsonString()
 	case "is_last_record_in_transaction_in_partition":
-		c.Last, err = jsonBool(value)
+		c.Last, err = d.jsonBool()
 	case "table_name":
-		c.Table, err = d.jsonString(value)
+		c.Table, err = d.jsonString()
 	case "column_types":
-		j := jsonText{text: value}
-		err = j.array(d.jsonColumn)
+		err = d.json.elements(d.jsonColumn)
 	case "mods":
-		j := jsonText{text: value}
-		err = j.array(d.jsonMod)
+		err = d.json.elements(d.jsonMod)
 	case "mod_type":
-		c.ModType, err = d.jsonString(value)
+		c.ModType, err = d.jsonString()
 	case "value_capture_type":
-		c.Capture, err = d.jsonString(value)
+		c.Capture, err = d.jsonString()
 	case "number_of_records_in_transaction":
-		c.Records, err = jsonDigits(value)
+		c.Records, err = d.jsonDigits()
 	case "number_of_partitions_in_transaction":
-		c.Partitions, err = jsonDigits(value)
+		c.Partitions, err = d.jsonDigits()
 	case "transaction_tag":
-		c.Tag, err = d.jsonString(value)
+		c.Tag, err = d.jsonString()
 	case "is_system_transaction":
-		c.System, err = jsonBool(value)
+		c.System, err = d.jsonBool()
+	default:
+		err = d.json.skip()
 	}
 	return err
 }
 
-func (d *Decoder) jsonColumn(object []byte) error {
+func (d *Decoder) jsonColumn() error {
 	var col Column
-	err := jsonMembers(object, func(name, value []byte) (err error) {
+	err := d.jsonMembers(func(name []byte) (err error) {
 		switch string(name) {
 		case "name":
-			col.Name, err = d.jsonString(value)
+			col.Name, err = d.jsonString()
 		case "type":
-			col.Type, err = d.jsonNested(value)
+			col.Type, err = d.jsonNested()
 		case "is_primary_key":
-			col.Key, err = jsonBool(value)
+			col.Key, err = d.jsonBool()
 		case "ordinal_position":
-			col.Ordinal, err = jsonDigits(value)
+			col.Ordinal, err = d.jsonDigits()
+		default:
+			err = d.json.skip()
 		}
 		return err
 	})
@@ -216,16 +227,18 @@ func (d *Decoder) jsonColumn(object []byte) error {
 	return err
 }
 
-func (d *Decoder) jsonMod(object []byte) error {
+func (d *Decoder) jsonMod() error {
 	var m Mod
-	err := jsonMembers(object, func(name, value []byte) (err error) {
+	err := d.jsonMembers(func(name []byte) (err error) {
 		switch string(name) {
 		case "keys":
-			m.Keys, err = d.jsonNested(value)
+			m.Keys, err = d.jsonNested()
 		case "new_values":
-			m.New, err = d.jsonNested(value)
+			m.New, err = d.jsonNested()
 		case "old_values":
-			m.Old, err = d.jsonNested(value)
+			m.Old, err = d.jsonNested()
+		default:
+			err = d.json.skip()
 		}
 		return err
 	})
@@ -233,11 +246,11 @@ func (d *Decoder) jsonMod(object []byte) error {
 	return err
 }
 
-// jsonNested returns the text of an object. Where it came as a string that holds
-// one, that string's.
-func (d *Decoder) jsonNested(value []byte) ([]byte, error) {
-	if len(value) > 0 && value[0] == '"' {
-		return d.jsonString(value)
+// jsonNested takes an object and returns its text. Where it came as a string
+// that holds one, that string's.
+func (d *Decoder) jsonNested() ([]byte, error) {
+	if d.json.peek() == '"' {
+		return d.jsonString()
 	}
-	return value, nil
+	return d.json.value()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -20,8 +21,9 @@ const maxJSONDepth = 500
 // jsonText walks over a JSON text. It hands out parts of the text as they are
 // and never builds a value. The zero pos is the beginning.
 type jsonText struct {
-	text []byte
-	pos  int
+	text  []byte
+	pos   int
+	depth int // of the objects and arrays around pos
 }
 
 // space passes over white space.
@@ -62,22 +64,29 @@ func (j *jsonText) end() error {
 	return nil
 }
 
-func (j *jsonText) skip(depth int) error {
+// skip passes over a value.
+func (j *jsonText) skip() error {
 	switch c := j.peek(); {
-	case depth > maxJSONDepth:
-		return errJSONDepth
 	case c == '"':
 		_, err := j.quoted()
 		return err
 	case c == '{':
-		return j.members(func(_, _ []byte) error { return nil }, depth+1)
+		return j.members(func([]byte) error { return j.skip() })
 	case c == '[':
-		return j.elements(func([]byte) error { return nil }, depth+1)
+		return j.elements(j.skip)
 	case c == '-' || c-'0' <= 9:
 		return j.number()
 	default:
 		return j.word()
 	}
+}
+
+// value passes over a value and returns its text.
+func (j *jsonText) value() ([]byte, error) {
+	j.space()
+	start := j.pos
+	err := j.skip()
+	return j.text[start:j.pos:j.pos], err
 }
 
 // quoted passes over a string and returns it as it stands, quotes included.
@@ -87,6 +96,10 @@ func (j *jsonText) quoted() ([]byte, error) {
 	}
 	start := j.pos
 	for i := start + 1; i < len(j.text); i++ {
+		i += plainLength(j.text[i:])
+		if i == len(j.text) {
+			break
+		}
 		switch c := j.text[i]; {
 		case c == '"':
 			j.pos = i + 1
@@ -147,25 +160,23 @@ func (j *jsonText) number() error {
 		}
 		return j.pos > start
 	}
-	at := func(set string) bool {
-		return j.pos < len(j.text) && bytes.IndexByte([]byte(set), j.text[j.pos]) >= 0
-	}
-	if at("-") {
+	at := func(a, b byte) bool { return j.pos < len(j.text) && (j.text[j.pos] == a || j.text[j.pos] == b) }
+	if at('-', '-') {
 		j.pos++
 	}
-	zero := at("0")
+	zero := at('0', '0')
 	whole := j.pos
 	if !digits() || zero && j.pos-whole > 1 {
 		return errNotJSON
 	}
-	if at(".") {
+	if at('.', '.') {
 		if j.pos++; !digits() {
 			return errNotJSON
 		}
 	}
-	if at("eE") {
+	if at('e', 'E') {
 		j.pos++
-		if at("+-") {
+		if at('+', '-') {
 			j.pos++
 		}
 		if !digits() {
@@ -185,74 +196,63 @@ func (j *jsonText) word() error {
 	return errNotJSON
 }
 
-// object hands the members of an object to each: the name as it stands, quotes
-// included, and the text of the value.
-func (j *jsonText) object(each func(name, value []byte) error) error {
-	return j.members(each, 1)
-}
-
-func (j *jsonText) members(each func(name, value []byte) error, depth int) error {
-	if !j.take('{') {
-		return errNotJSON
-	}
-	if j.take('}') {
-		return nil
-	}
-	for {
+// members hands the names of the members of an object, as they stand and quotes
+// included, to each, which passes over the value.
+func (j *jsonText) members(each func(name []byte) error) error {
+	return j.nested('{', '}', func() error {
 		name, err := j.quoted()
 		if err != nil || !j.take(':') {
 			return errNotJSON
 		}
-		value, err := j.element(depth)
-		if err != nil {
+		return each(name)
+	})
+}
+
+// elements calls each for every element of an array, which passes over it.
+func (j *jsonText) elements(each func() error) error {
+	return j.nested('[', ']', each)
+}
+
+func (j *jsonText) nested(first, last byte, each func() error) error {
+	if !j.take(first) {
+		return errNotJSON
+	}
+	if j.depth++; j.depth > maxJSONDepth {
+		return errJSONDepth
+	}
+	for next := !j.take(last); next; {
+		if err := each(); err != nil {
 			return err
 		}
-		if err := each(name, value); err != nil {
-			return err
-		}
-		if j.take('}') {
-			return nil
-		}
-		if !j.take(',') {
+		if next = !j.take(last); next && !j.take(',') {
 			return errNotJSON
 		}
 	}
+	j.depth--
+	return nil
+}
+
+// object hands the members of an object to each: the name as it stands, quotes
+// included, and the text of the value.
+func (j *jsonText) object(each func(name, value []byte) error) error {
+	return j.members(func(name []byte) error {
+		value, err := j.value()
+		if err != nil {
+			return err
+		}
+		return each(name, value)
+	})
 }
 
 // array hands the texts of the elements of an array to each.
 func (j *jsonText) array(each func(value []byte) error) error {
-	return j.elements(each, 1)
-}
-
-func (j *jsonText) elements(each func(value []byte) error, depth int) error {
-	if !j.take('[') {
-		return errNotJSON
-	}
-	if j.take(']') {
-		return nil
-	}
-	for {
-		value, err := j.element(depth)
+	return j.elements(func() error {
+		value, err := j.value()
 		if err != nil {
 			return err
 		}
-		if err := each(value); err != nil {
-			return err
-		}
-		if j.take(']') {
-			return nil
-		}
-		if !j.take(',') {
-			return errNotJSON
-		}
-	}
-}
-
-func (j *jsonText) element(depth int) ([]byte, error) {
-	j.space()
-	start := j.pos
-	err := j.skip(depth)
-	return j.text[start:j.pos:j.pos], err
+		return each(value)
+	})
 }
 
 // unquote returns what a JSON string, quotes included, stands for. Without
@@ -324,23 +324,26 @@ func appendQuoted(dst, s []byte) []byte {
 	return append(appendEscaped(dst, s), '"')
 }
 
-// isPlain reports whether s stands for itself in a JSON string: nothing below a
-// blank, no quote, no backslash. It looks at eight bytes at once.
-func isPlain(s []byte) bool {
+// isPlain reports whether s stands for itself in a JSON string.
+func isPlain(s []byte) bool { return plainLength(s) == len(s) }
+
+// plainLength returns how much of s stands for itself in a JSON string: nothing
+// below a blank, no quote, no backslash. It looks at eight bytes at once.
+func plainLength(s []byte) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for len(s) >= 8 {
-		w := binary.LittleEndian.Uint64(s)
-		if ((w-0x20*ones)|((w^'"'*ones)-ones)|((w^'\\'*ones)-ones))&^w&highs != 0 {
-			return false
-		}
-		s = s[8:]
-	}
-	for _, c := range s {
-		if c < 0x20 || c == '"' || c == '\\' {
-			return false
+	n := 0
+	for ; len(s)-n >= 8; n += 8 {
+		w := binary.LittleEndian.Uint64(s[n:])
+		if special := ((w - 0x20*ones) | ((w ^ '"'*ones) - ones) | ((w ^ '\\'*ones) - ones)) &^ w & highs; special != 0 {
+			return n + bits.TrailingZeros64(special)/8
 		}
 	}
-	return true
+	for ; n < len(s); n++ {
+		if c := s[n]; c < 0x20 || c == '"' || c == '\\' {
+			break
+		}
+	}
+	return n
 }
 
 func appendEscaped(dst, s []byte) []byte {
