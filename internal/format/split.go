@@ -95,7 +95,9 @@ func (s *textSplitter) Next(c *Chunk) error {
 	}
 	data := append(c.Data[:0], s.rest...)
 	s.rest = s.rest[:0]
-	for want := max(s.o.ChunkBytes, len(data), longestMark); ; want *= 2 {
+	// One byte above the bound is enough to tell that a record exceeds it.
+	most := s.o.MaxRecordBytes + max(s.o.ChunkBytes, longestMark)
+	for want := max(s.o.ChunkBytes, len(data), longestMark); ; want = min(2*want, most) {
 		data = s.fill(data, want)
 		if !s.begun {
 			var err error
@@ -233,7 +235,7 @@ func (s *textSplitter) header(data []byte) ([]byte, error) {
 		if len(data) > s.o.MaxRecordBytes {
 			return nil, &InputError{Line: 1, Reason: "the header is larger than a record may be (--max-record-bytes)"}
 		}
-		data = s.fill(data, 2*len(data)+1)
+		data = s.fill(data, min(2*len(data)+1, s.o.MaxRecordBytes+s.o.ChunkBytes))
 	}
 	if len(data) == 0 {
 		return data, nil

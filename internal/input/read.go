@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"spanbulk/internal/format"
 )
@@ -48,7 +49,8 @@ type Batch struct {
 	File  *File
 	Chunk format.Chunk
 
-	pool *sync.Pool
+	reading *reading
+	held    int64 // of reading.room
 }
 
 // job is a Batch and what comes of it.
@@ -60,14 +62,19 @@ type job struct {
 	err    error
 }
 
+// maxHeld bounds the bytes of all chunks that have been read and not released. A
+// chunk that alone exceeds it, of one huge record, goes when no other is held.
+const maxHeld = 64 << 20
+
 // maxKeptChunk bounds the memory that a Batch keeps for its next use.
 const maxKeptChunk = 4 << 20
 
 // Release gives the memory of the chunk back. Nothing may refer to it any more.
 func (b *Batch) Release() {
 	b.Chunk.Reset(maxKeptChunk)
-	b.File = nil
-	b.pool.Put(b)
+	b.reading.room.Release(b.held)
+	b.File, b.held = nil, 0
+	b.reading.pool.Put(b)
 }
 
 // Read reads the files one after another. decode is called for every chunk, in
@@ -84,7 +91,7 @@ func Read[T comparable](ctx context.Context, files []*File, o Options, decode fu
 	o.progress()
 	o.Decoders = max(o.Decoders, 1)
 	r := &reading{
-		o: &o, pool: new(sync.Pool),
+		o: &o, pool: new(sync.Pool), room: semaphore.NewWeighted(maxHeld),
 		// As much is read ahead as keeps the decoders at work.
 		work: make(chan *job, o.Decoders), order: make(chan *job, o.Decoders+1),
 	}
@@ -122,6 +129,7 @@ func Read[T comparable](ctx context.Context, files []*File, o Options, decode fu
 type reading struct {
 	o     *Options
 	pool  *sync.Pool
+	room  *semaphore.Weighted
 	work  chan *job
 	order chan *job
 	// stuck says that a read is under way which nothing can break off.
@@ -198,6 +206,10 @@ func (r *reading) readFile(ctx context.Context, f *File) (err error) {
 		if err != nil {
 			return in.fault(err)
 		}
+		b.held = min(int64(len(b.Chunk.Data)), maxHeld)
+		if r.room.Acquire(ctx, b.held) != nil {
+			break
+		}
 		// First where order is kept: the decoders must never wait for it.
 		j := &job{batch: b, in: in, done: make(chan struct{})}
 		if !r.enqueue(ctx, r.order, j) || !r.enqueue(ctx, r.work, j) {
@@ -210,7 +222,7 @@ func (r *reading) readFile(ctx context.Context, f *File) (err error) {
 func (r *reading) batch(f *File) *Batch {
 	b, ok := r.pool.Get().(*Batch)
 	if !ok {
-		b = &Batch{pool: r.pool}
+		b = &Batch{reading: r}
 	}
 	b.File = f
 	return b
