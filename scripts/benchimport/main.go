@@ -23,6 +23,7 @@ type options struct {
 	rows        int
 	rounds      int
 	parallelism int
+	pipeMiB     int64
 }
 
 func main() {
@@ -42,9 +43,10 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.StringVar(&o.spanbulk, "spanbulk", "./spanbulk", "the binary to measure")
 	flags.StringVar(&o.endpoint, "endpoint", "", "where the server is; for server, the embedded Spanner with the schema")
-	flags.IntVar(&o.rows, "rows", 500_000, "records of the input")
+	flags.IntVar(&o.rows, "rows", 500_000, "records of the input; 0 for the pipe alone")
 	flags.IntVar(&o.rounds, "rounds", 3, "counted runs of each contender")
 	flags.IntVar(&o.parallelism, "parallelism", 4, "calls in flight")
+	flags.Int64Var(&o.pipeMiB, "pipe-mib", 0, "MiB to import from a pipe with -rows 0, for its memory")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -90,6 +92,9 @@ func compare(ctx context.Context, o options) error {
 	}
 	defer server.Stop()
 	endpoint := server.Address
+	if o.rows == 0 {
+		return pipe(ctx, o.spanbulk, endpoint, o.pipeMiB<<20)
+	}
 
 	parallelism := strconv.Itoa(o.parallelism)
 	ours := func(name, input string, flags ...string) *bench.Contender {
