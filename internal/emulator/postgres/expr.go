@@ -70,15 +70,11 @@ func (p *parser) isTest(x ast.Expr) ast.Expr {
 
 // distinctFrom is x IS [NOT] DISTINCT FROM y, which compares NULLs, too.
 func (p *parser) distinctFrom(x, y ast.Expr, not bool) ast.Expr {
-	eq := &ast.BinaryExpr{Op: ast.OpEqual, Left: x, Right: y}
-	bothNull := &ast.BinaryExpr{Op: ast.OpAnd,
-		Left:  &ast.IsNullExpr{Null: y.End() - 4, Left: x},
-		Right: &ast.IsNullExpr{Null: y.End() - 4, Left: y}}
-	same := p.callOf("COALESCE", x, y, eq, bothNull)
-	if not {
-		return same
+	call := p.callOf("PG.DISTINCT", x, y, x, y)
+	if !not {
+		return call
 	}
-	return &ast.UnaryExpr{OpPos: x.Pos(), Op: ast.OpNot, Expr: same}
+	return &ast.UnaryExpr{OpPos: x.Pos(), Op: ast.OpNot, Expr: call}
 }
 
 // callOf is a call that stands for the text from first to last.
@@ -300,6 +296,9 @@ func (p *parser) signed() ast.Expr {
 		x := p.signed()
 		if lit, ok := x.(*ast.IntLiteral); ok && lit.Value[0] != '-' {
 			return &ast.IntLiteral{ValuePos: at, ValueEnd: lit.ValueEnd, Base: 10, Value: "-" + lit.Value}
+		}
+		if lit, ok := x.(*ast.FloatLiteral); ok && lit.Value[0] != '-' {
+			return decimal(lexeme{text: "-" + lit.Value, pos: at, end: lit.ValueEnd})
 		}
 		return &ast.UnaryExpr{OpPos: at, Op: ast.OpMinus, Expr: x}
 	case p.takeSign("+"):

@@ -1,8 +1,6 @@
 package postgres
 
 import (
-	"strings"
-
 	"github.com/cloudspannerecosystem/memefish/ast"
 	"github.com/cloudspannerecosystem/memefish/token"
 )
@@ -130,17 +128,21 @@ func (p *parser) tableAlias() *ast.AsAlias {
 	return as
 }
 
-// tableFunction reads unnest(array); there is no other table function but the
-// read functions of change streams, which stand alone.
+// tableFunction reads unnest(array), or a function that is to be the read
+// function of a change stream.
 func (p *parser) tableFunction(name []*ast.Ident) ast.TableExpr {
 	open := p.next().pos
 	if len(name) != 1 || name[0].Name != "unnest" {
-		full := make([]string, len(name))
-		for i, id := range name {
-			full[i] = id.Name
+		call := &ast.TVFCallExpr{Name: &ast.Path{Idents: name}}
+		if !p.isSign(")") {
+			p.list(func() { call.Args = append(call.Args, p.argument()) })
 		}
-		p.failAt(name[0].NamePos, "function "+strings.Join(full, ".")+" does not exist or cannot stand in FROM")
-		return &ast.TableName{Table: name[0]}
+		call.Rparen = p.tok().pos
+		p.wantSign(")")
+		if p.tableAlias() != nil {
+			p.fail(unimplemented("an alias of a table function"))
+		}
+		return call
 	}
 	u := &ast.Unnest{Unnest: open, Expr: p.expr()}
 	u.Rparen = p.tok().pos

@@ -32,7 +32,7 @@ func (p *parser) operand() ast.Expr {
 		return integer(t)
 	case kindDecimal:
 		p.next()
-		return &ast.FloatLiteral{ValuePos: t.pos, ValueEnd: t.end, Value: t.text}
+		return decimal(t)
 	case kindParam:
 		p.next()
 		return &ast.Param{Atmark: t.pos, Name: "p" + t.text}
@@ -52,13 +52,21 @@ func (p *parser) operand() ast.Expr {
 // integer is a bigint, or a numeric if it is too large for one.
 func integer(t lexeme) ast.Expr {
 	if _, err := strconv.ParseInt(t.text, 10, 64); err != nil {
-		return &ast.FloatLiteral{ValuePos: t.pos, ValueEnd: t.end, Value: t.text}
+		return decimal(t)
 	}
 	text := strings.TrimLeft(t.text, "0")
 	if text == "" {
 		text = "0"
 	}
 	return &ast.IntLiteral{ValuePos: t.pos, ValueEnd: t.end, Base: 10, Value: text}
+}
+
+// decimal is a numeric, or the one bigint that is only one with its sign.
+func decimal(t lexeme) ast.Expr {
+	if _, err := strconv.ParseInt(t.text, 10, 64); err == nil {
+		return &ast.IntLiteral{ValuePos: t.pos, ValueEnd: t.end, Base: 10, Value: t.text}
+	}
+	return &ast.FloatLiteral{ValuePos: t.pos, ValueEnd: t.end, Value: t.text}
 }
 
 func (p *parser) parenthesis() ast.Expr {

@@ -37,7 +37,7 @@ func (p *plan) groupBy(n *ast.Select) error {
 	}
 	g := &grouping{scope: s, explicit: n.GroupBy != nil}
 	if n.GroupBy != nil {
-		s.aliases, s.aliasesFirst, s.aggregates = selectAliases(n), true, "GROUP BY"
+		s.aliases, s.aliasesFirst, s.aggregates = s.a.selectAliases(n), true, "GROUP BY"
 		for _, item := range n.GroupBy.Exprs {
 			k, err := s.groupKey(n, item)
 			if err != nil {
@@ -89,7 +89,7 @@ func (s *scope) groupTarget(n *ast.Select, item ast.Expr) (ast.Expr, error) {
 		}
 		return nil, s.a.invalidAt(item, "Cannot GROUP BY SELECT * by ordinal")
 	case *ast.Ident:
-		if alias, ok := s.aliases[strings.ToLower(x.Name)]; ok {
+		if alias, ok := s.aliases[s.a.fold(x.Name)]; ok {
 			return alias, nil
 		}
 	}

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"math/big"
+	"strconv"
 	"strings"
 
 	"github.com/cloudspannerecosystem/memefish/ast"
@@ -131,23 +132,24 @@ type mean struct {
 	n     int64
 	sum   float64
 	exact *big.Rat
-	// nan and scale are of PostgreSQL's numerics.
-	nan   bool
-	scale int
+	// decimal is the sum of PostgreSQL's numerics.
+	decimal value.Value
 }
 
 func (m *mean) add(args, _ []value.Value) error {
 	m.n++
-	if args[0].Type().Code == value.NumericCode {
-		if args[0].Type().IsPGNumeric() {
-			_, scale := args[0].AsDecimal()
-			m.nan, m.scale = m.nan || args[0].IsPGNaN(), max(m.scale, scale)
-		}
+	var err error
+	switch t := args[0].Type(); {
+	case t.IsPGNumeric() && m.n == 1:
+		m.decimal = args[0]
+	case t.IsPGNumeric():
+		m.decimal, err = pgArithmetic(ast.OpAdd)([]value.Value{m.decimal, args[0]})
+	case t.Code == value.NumericCode:
 		m.exact.Add(m.exact, args[0].AsNumeric())
-	} else {
+	default:
 		m.sum += args[0].AsFloat64()
 	}
-	return nil
+	return err
 }
 
 func (m *mean) result(t *value.Type) (value.Value, error) {
@@ -155,10 +157,10 @@ func (m *mean) result(t *value.Type) (value.Value, error) {
 	case m.n == 0:
 		return value.Null(t), nil
 	case t.IsPGNumeric():
-		if m.nan {
-			return value.PGNumeric("NaN"), nil
+		if m.decimal.IsPGNaN() {
+			return m.decimal, nil
 		}
-		return pgQuotient(m.exact, new(big.Rat).SetInt64(m.n), m.scale, 0)
+		return pgQuotient(m.decimal, value.PGNumeric(strconv.FormatInt(m.n, 10)))
 	case t.Code == value.NumericCode:
 		return roundNumeric(new(big.Rat).Quo(m.exact, new(big.Rat).SetInt64(m.n)))
 	}

@@ -57,5 +57,8 @@ func negate(v []value.Value) (value.Value, error) {
 	case value.Float64Code:
 		return value.Float64(-v[0].AsFloat64()), nil
 	}
+	if v[0].Type().IsPGNumeric() {
+		return pgNegate(v[0])
+	}
 	return value.Numeric(new(big.Rat).Neg(v[0].AsNumeric()))
 }

@@ -115,7 +115,7 @@ func (s *scope) from(n ast.TableExpr) (source, error) {
 func (s *scope) addVar(n ast.Node, name string, p producer, cols []rangeCol) (*rangeVar, error) {
 	if name != "" {
 		for _, rv := range s.vars {
-			if equalFold(rv.name, name) {
+			if sameName(rv.name, name, s.a.pg) {
 				return nil, s.a.invalidAt(n, "Duplicate table alias %s in the same FROM clause", name)
 			}
 		}
@@ -123,7 +123,7 @@ func (s *scope) addVar(n ast.Node, name string, p producer, cols []rangeCol) (*r
 	for i := range cols {
 		cols[i].cell = -1
 	}
-	rv := &rangeVar{name: name, cols: cols, leaf: &leaf{producer: p, nullable: s.nullable}}
+	rv := &rangeVar{name: name, cols: cols, leaf: &leaf{producer: p, nullable: s.nullable}, exact: s.a.pg}
 	s.vars = append(s.vars, rv)
 	return rv, nil
 }

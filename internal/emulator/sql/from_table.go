@@ -12,6 +12,17 @@ import (
 	"spanbulk/internal/emulator/value"
 )
 
+// sameName compares names as a dialect does.
+func sameName(a, b string, exact bool) bool { return a == b || !exact && strings.EqualFold(a, b) }
+
+// fold is what a name is looked up by.
+func (a *analyzer) fold(name string) string {
+	if a.pg {
+		return name
+	}
+	return strings.ToLower(name)
+}
+
 func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
 
 // tableScan reads a table, or an index of it, as far as ranges say.

@@ -2,6 +2,7 @@ package sql_test
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
@@ -38,37 +39,63 @@ func FuzzPrepare(f *testing.F) {
 	params := map[string]relation.Param{
 		"n": untyped(value.Int64(1)), "s": typed(value.String("x")), "a": untyped(value.Null(nil)),
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		q, err := sql.Prepare(m, text, params)
+	f.Fuzz(func(t *testing.T, text string) { prepareAndRun(t, m, text, params) })
+}
+
+// FuzzPreparePostgreSQL is FuzzPrepare in the other dialect.
+func FuzzPreparePostgreSQL(f *testing.F) {
+	for _, seed := range []string{
+		`SELECT k, "Name" || n, n / 3 + f, j -> 'a' ->> 1 FROM items /*@ FORCE_INDEX = by_n */ WHERE k = ANY($1) OR "Name" LIKE 'a%' ORDER BY f DESC NULLS LAST, n LIMIT 3`,
+		`SELECT b, count(*), sum(n), avg(n), max(f), string_agg("Name", ',' ORDER BY k), bool_or(b) FROM items GROUP BY b HAVING count(*) > 0 ORDER BY b NULLS FIRST`,
+		`SELECT k::numeric, n::bigint, f::text, '\x00'::bytea, date '2024-02-29', CAST($2 AS varchar(2)), '{"b":1}'::jsonb, round(n, 2), trunc(f), abs(n), mod(n, 2)`,
+		`SELECT substr("Name", -1, 2), left("Name", -1), greatest(n, 1), concat(k, n, NULL), coalesce(n, 0), date_trunc('week', at), extract(doy from d), array_length(tags, 1), tags[1] FROM items`,
+		`SELECT a.k IS DISTINCT FROM b.k, EXISTS (SELECT 1 FROM items c WHERE c.k = a.k), ARRAY(SELECT k FROM items) FROM items a LEFT JOIN items b USING (n)`,
+		`SELECT t.table_name, c.spanner_type FROM information_schema.tables t JOIN information_schema.columns c ON c.table_name = t.table_name WHERE t.table_schema = 'public'`,
+		`WITH w AS (SELECT n FROM items WHERE n IS NOT NULL) SELECT x, w.n * w.n FROM w, unnest(ARRAY[1,2]) AS x WHERE x <> ALL (ARRAY[2])`,
+	} {
+		f.Add(seed)
+	}
+	m := memoryOf(f, catalog.EmptyPostgreSQL("d"), []string{
+		`CREATE TABLE items (k bigint PRIMARY KEY, "Name" text, n numeric, f float8, b boolean, j jsonb, d date, at timestamptz, tags text[])`,
+		`CREATE INDEX by_n ON items ("Name" DESC NULLS LAST, b) INCLUDE (n)`,
+	})
+	m.insert(f, "items", 1, "one", "1.50", math.NaN(), true, `{"a":[1,"x"]}`, "2024-02-29", "2024-02-29T12:34:56Z", nil)
+	m.insert(f, "items", 2, nil, "NaN", -1.5, nil, `[]`, nil, nil, nil)
+	m.insert(f, "items", 3, "", nil, nil, false, nil, nil, nil, nil)
+	params := map[string]relation.Param{"p1": untyped(value.Null(nil)), "p2": typed(value.String("x"))}
+	f.Fuzz(func(t *testing.T, text string) { prepareAndRun(t, m, text, params) })
+}
+
+func prepareAndRun(t *testing.T, m *memory, text string, params map[string]relation.Param) {
+	q, err := sql.Prepare(m, text, params)
+	if err != nil {
+		checkCode(t, err)
+		return
+	}
+	_, err = q.Partition()
+	checkCode(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	n := 0
+	for row, err := range q.Rows(ctx) {
 		if err != nil {
-			checkCode(t, err)
+			if ctx.Err() == nil {
+				checkCode(t, err)
+			}
 			return
 		}
-		_, err = q.Partition()
-		checkCode(t, err)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		n := 0
-		for row, err := range q.Rows(ctx) {
-			if err != nil {
-				if ctx.Err() == nil {
-					checkCode(t, err)
-				}
-				return
-			}
-			if row.Len() != len(q.Columns()) {
-				t.Fatalf("row of %d cells for %d columns", row.Len(), len(q.Columns()))
-			}
-			for i, c := range q.Columns() {
-				if _, err := value.FromWire(c.Type, row.Cell(i)); err != nil {
-					t.Fatalf("column %d: %v", i, err)
-				}
-			}
-			if n++; n > 1000 {
-				return
+		if row.Len() != len(q.Columns()) {
+			t.Fatalf("row of %d cells for %d columns", row.Len(), len(q.Columns()))
+		}
+		for i, c := range q.Columns() {
+			if _, err := value.FromWire(c.Type, row.Cell(i)); err != nil {
+				t.Fatalf("column %d: %v", i, err)
 			}
 		}
-	})
+		if n++; n > 1000 {
+			return
+		}
+	}
 }
 
 func checkCode(t *testing.T, err error) {

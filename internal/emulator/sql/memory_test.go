@@ -32,7 +32,12 @@ type stored struct {
 
 func newMemory(tb testing.TB, ddl ...string) *memory {
 	tb.Helper()
-	m := &memory{schema: catalog.Empty(), tables: make(map[int][]stored)}
+	return memoryOf(tb, catalog.Empty(), ddl)
+}
+
+func memoryOf(tb testing.TB, schema *catalog.Schema, ddl []string) *memory {
+	tb.Helper()
+	m := &memory{schema: schema, tables: make(map[int][]stored)}
 	for _, stmt := range ddl {
 		next, err := m.schema.Apply(stmt)
 		if err != nil {

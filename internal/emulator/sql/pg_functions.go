@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cloudspannerecosystem/memefish/ast"
+
 	"spanbulk/internal/emulator/value"
 )
 
@@ -22,11 +24,11 @@ var pgSignatures = map[string][]signature{
 	"PG.LTRIM": pgTrim(strings.TrimLeft),
 	"PG.RTRIM": pgTrim(strings.TrimRight),
 	"PG.ROUND": {
-		{args: types(value.PGNumericType, int64T), optional: 1, result: value.PGNumericType, f: pgRound(roundRat)},
+		{args: types(value.PGNumericType, int64T), optional: 1, result: value.PGNumericType, f: pgRound(roundHalfUp)},
 		{args: types(float64T), result: float64T, f: pgFloat(math.RoundToEven)},
 	},
 	"PG.TRUNC": {
-		{args: types(value.PGNumericType, int64T), optional: 1, result: value.PGNumericType, f: pgRound(truncRat)},
+		{args: types(value.PGNumericType, int64T), optional: 1, result: value.PGNumericType, f: pgRound(roundToZero)},
 		{args: types(float64T), result: float64T, f: pgFloat(math.Trunc)},
 	},
 	"PG.JSONB_MEMBER": {
@@ -45,6 +47,7 @@ var pgBinders = map[string]binder{
 	"PG.GREATEST":   pgMost(1),
 	"PG.LEAST":      pgMost(-1),
 	"PG.DATE_TRUNC": pgDateTrunc,
+	"PG.DISTINCT":   pgDistinct,
 }
 
 func pgFloat(f func(float64) float64) func(v []value.Value) (value.Value, error) {
@@ -143,6 +146,33 @@ func (x *pgMostExpr) eval(e *env) (value.Value, error) {
 		}
 	}
 	return most, nil
+}
+
+// pgDistinct is IS DISTINCT FROM: unequal, NULL being equal to NULL alone.
+func pgDistinct(s *scope, args []expr) (expr, error) {
+	args, t, err := s.oneType(args)
+	if err == nil && (len(args) != 2 || !comparable(t, true)) {
+		err = errMismatch
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &distinctExpr{args[0], args[1]}, nil
+}
+
+type distinctExpr struct{ l, r expr }
+
+func (x *distinctExpr) typ() *value.Type { return value.BoolType }
+
+func (x *distinctExpr) eval(e *env) (value.Value, error) {
+	v, err := evalAll(e, []expr{x.l, x.r})
+	if err != nil {
+		return value.Value{}, err
+	}
+	if v[0].IsNull() || v[1].IsNull() {
+		return value.Bool(v[0].IsNull() != v[1].IsNull()), nil
+	}
+	return pgComparison(ast.OpNotEqual, v[0], v[1]), nil
 }
 
 // pgMember is the member or element of a jsonb; as text, a string without its

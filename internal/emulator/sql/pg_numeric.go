@@ -35,11 +35,16 @@ func pgArithmetic(op ast.BinaryOp) func([]value.Value) (value.Value, error) {
 		case ast.OpMul:
 			return pgDecimal(new(big.Int).Mul(x, y), sx+sy)
 		}
-		if y.Sign() == 0 {
-			return value.Value{}, outOfRange("division by zero")
-		}
-		return pgQuotient(v[0].AsNumeric(), v[1].AsNumeric(), sx, sy)
+		return pgQuotient(v[0], v[1])
 	}
+}
+
+func pgNegate(v value.Value) (value.Value, error) {
+	if v.IsPGNaN() {
+		return v, nil
+	}
+	n, scale := v.AsDecimal()
+	return pgDecimal(n.Neg(n), scale)
 }
 
 func pgDecimal(unscaled *big.Int, scale int) (value.Value, error) {
@@ -50,52 +55,92 @@ func pgDecimal(unscaled *big.Int, scale int) (value.Value, error) {
 	return v, nil
 }
 
-// pgQuotient divides with as many digits behind the point as PostgreSQL takes:
+// pgQuotient divides, with as many digits behind the point as PostgreSQL takes:
 // enough for 16 significant ones, and no fewer than the operands have.
-func pgQuotient(x, y *big.Rat, sx, sy int) (value.Value, error) {
-	scale := pgMinSignificant - pgQuotientWeight(x, y)*4
+func pgQuotient(x, y value.Value) (value.Value, error) {
+	xn, sx := x.AsDecimal()
+	yn, sy := y.AsDecimal()
+	if yn.Sign() == 0 {
+		return value.Value{}, outOfRange("division by zero")
+	}
+	scale := pgMinSignificant - 4*pgQuotientWeight(x.AsString(), y.AsString())
 	scale = min(max(scale, sx, sy, 0), pgMaxScale)
-	return pgRounded(new(big.Rat).Quo(x, y), scale)
+	if shift := scale + sy - sx; shift >= 0 {
+		xn = value.Rescale(xn, 0, shift)
+	} else {
+		yn = value.Rescale(yn, 0, -shift)
+	}
+	return pgDecimal(divRound(xn, yn), scale)
+}
+
+// divRound is x / y as a whole number, halves away from zero.
+func divRound(x, y *big.Int) *big.Int {
+	q, rest := new(big.Int).QuoRem(x, y, new(big.Int))
+	if rest.Lsh(rest, 1).CmpAbs(y) >= 0 {
+		q.Add(q, big.NewInt(int64(x.Sign()*y.Sign())))
+	}
+	return q
 }
 
 // pgQuotientWeight estimates a quotient's leading position in base 10,000 as
 // PostgreSQL does.
-func pgQuotientWeight(x, y *big.Rat) int {
+func pgQuotientWeight(x, y string) int {
 	wx, dx := pgLead(x)
 	wy, dy := pgLead(y)
-	weight := wx - wy
 	if dx <= dy {
-		weight--
+		return wx - wy - 1
 	}
-	return weight
+	return wx - wy
 }
 
 // pgLead is the position of the first digit in base 10,000 that is not 0, and
 // that digit.
-func pgLead(r *big.Rat) (weight int, digit int64) {
-	if r.Sign() == 0 {
-		return 0, 0
+func pgLead(text string) (weight int, digit int64) {
+	whole, frac, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	if whole != "0" {
+		weight = (len(whole) - 1) / 4
+		digit, _ = strconv.ParseInt(whole[:len(whole)-4*weight], 10, 64)
+		return weight, digit
 	}
-	abs := new(big.Rat).Abs(r)
-	base := new(big.Rat).SetInt64(10_000)
-	for one := big.NewRat(1, 1); abs.Cmp(base) >= 0 || abs.Cmp(one) < 0; {
-		if abs.Cmp(base) >= 0 {
-			abs.Quo(abs, base)
-			weight++
-		} else {
-			abs.Mul(abs, base)
-			weight--
+	for weight = -1; len(frac) > 0; weight-- {
+		group := frac[:min(4, len(frac))]
+		frac = frac[len(group):]
+		group += strings.Repeat("0", 4-len(group))
+		if digit, _ = strconv.ParseInt(group, 10, 64); digit != 0 {
+			return weight, digit
 		}
 	}
-	return weight, new(big.Int).Quo(abs.Num(), abs.Denom()).Int64()
+	return 0, 0
 }
 
-// pgRounded is a number with scale digits behind the point, halves rounded
-// away from zero.
-func pgRounded(r *big.Rat, scale int) (value.Value, error) {
-	r = roundRat(r, int64(scale))
-	n := new(big.Int).Mul(r.Num(), value.Rescale(big.NewInt(1), 0, scale))
-	return pgDecimal(n.Quo(n, r.Denom()), scale)
+// rounding says what becomes of a number n whose last digits, below unit, are
+// to go: a multiple of unit.
+type rounding func(n, unit *big.Int) *big.Int
+
+func roundHalfUp(n, unit *big.Int) *big.Int { return divRound(n, unit) }
+func roundToZero(n, unit *big.Int) *big.Int { return new(big.Int).Quo(n, unit) }
+func roundDown(n, unit *big.Int) *big.Int   { return new(big.Int).Div(n, unit) }
+func roundUp(n, unit *big.Int) *big.Int {
+	up := new(big.Int).Div(new(big.Int).Neg(n), unit)
+	return up.Neg(up)
+}
+
+// pgRounded is a number with digits digits behind the point, or zeros before
+// it if negative.
+func pgRounded(v value.Value, digits int, round rounding) (value.Value, error) {
+	if v.IsPGNaN() {
+		return v, nil
+	}
+	n, scale := v.AsDecimal()
+	if digits >= scale {
+		return pgDecimal(value.Rescale(n, scale, digits), digits)
+	}
+	unit := value.Rescale(big.NewInt(1), 0, scale-digits)
+	n = round(n, unit)
+	if digits < 0 {
+		return pgDecimal(value.Rescale(n, 0, -digits), 0)
+	}
+	return pgDecimal(n, digits)
 }
 
 // toPGNumeric converts to PostgreSQL's numeric.
@@ -135,11 +180,15 @@ func fromPGNumeric(to *value.Type) convert {
 	switch to.Code {
 	case value.Int64Code:
 		return func(v value.Value) (value.Value, error) {
-			n := roundRat(v.AsNumeric(), 0).Num()
-			if v.IsPGNaN() || !n.IsInt64() {
+			whole, err := pgRounded(v, 0, roundHalfUp)
+			if err != nil {
+				return value.Value{}, err
+			}
+			n, err := strconv.ParseInt(whole.AsString(), 10, 64)
+			if err != nil {
 				return value.Value{}, outOfRange("bigint out of range")
 			}
-			return value.Int64(n.Int64()).WithType(to), nil
+			return value.Int64(n).WithType(to), nil
 		}
 	case value.Float64Code, value.Float32Code:
 		finish := toFloat(value.Float64Type, to)
@@ -156,26 +205,34 @@ func fromPGNumeric(to *value.Type) convert {
 
 // pgNumericFunctions come before the functions of these names in GoogleSQL.
 var pgNumericFunctions = map[string][]signature{
-	"ABS":     pgWhole(func(r *big.Rat) *big.Rat { return r.Abs(r) }, true),
-	"SIGN":    pgWhole(func(r *big.Rat) *big.Rat { return r.SetInt64(int64(r.Sign())) }, false),
-	"CEIL":    pgWhole(ceilRat, false),
-	"CEILING": pgWhole(ceilRat, false),
-	"FLOOR":   pgWhole(floorRat, false),
+	"ABS":     pgUnary(pgAbs),
+	"SIGN":    pgUnary(pgSign),
+	"CEIL":    pgUnary(pgWhole(roundUp)),
+	"CEILING": pgUnary(pgWhole(roundUp)),
+	"FLOOR":   pgUnary(pgWhole(roundDown)),
 	"MOD":     {{args: types(value.PGNumericType, value.PGNumericType), result: value.PGNumericType, f: pgMod}},
 }
 
-// pgWhole is a function of one numeric that keeps its scale, or has none.
-func pgWhole(f func(*big.Rat) *big.Rat, keepScale bool) []signature {
+func pgUnary(f func(v value.Value) (value.Value, error)) []signature {
 	return []signature{{args: types(value.PGNumericType), result: value.PGNumericType, f: func(v []value.Value) (value.Value, error) {
 		if v[0].IsPGNaN() {
 			return v[0], nil
 		}
-		scale := 0
-		if keepScale {
-			_, scale = v[0].AsDecimal()
-		}
-		return pgRounded(f(v[0].AsNumeric()), scale)
+		return f(v[0])
 	}}}
+}
+
+func pgAbs(v value.Value) (value.Value, error) {
+	return value.PGNumeric(strings.TrimPrefix(v.AsString(), "-")), nil
+}
+
+func pgSign(v value.Value) (value.Value, error) {
+	n, _ := v.AsDecimal()
+	return value.PGNumeric(strconv.Itoa(n.Sign())), nil
+}
+
+func pgWhole(round rounding) func(v value.Value) (value.Value, error) {
+	return func(v value.Value) (value.Value, error) { return pgRounded(v, 0, round) }
 }
 
 func pgMod(v []value.Value) (value.Value, error) {
@@ -192,15 +249,12 @@ func pgMod(v []value.Value) (value.Value, error) {
 }
 
 // pgRound is ROUND and TRUNC with a number of digits.
-func pgRound(r func(*big.Rat, int64) *big.Rat) func(v []value.Value) (value.Value, error) {
+func pgRound(round rounding) func(v []value.Value) (value.Value, error) {
 	return func(v []value.Value) (value.Value, error) {
-		if v[0].IsPGNaN() {
-			return v[0], nil
-		}
 		n := int64(0)
 		if len(v) > 1 {
 			n = max(-pgMaxScale, min(pgMaxScale, v[1].AsInt64()))
 		}
-		return pgRounded(r(v[0].AsNumeric(), n), int(max(n, 0)))
+		return pgRounded(v[0], int(n), round)
 	}
 }

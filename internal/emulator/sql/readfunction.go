@@ -54,7 +54,7 @@ func FindReadFunctionCall(schema *catalog.Schema, text string) (*ReadFunctionCal
 	if err != nil {
 		return nil, nil
 	}
-	call, column := pureCall(stmt.Query)
+	call, column := pureCall(stmt.Query, func(column string, _ *ast.TVFCallExpr) bool { return equalFold(column, "ChangeRecord") })
 	if call == nil || len(call.Name.Idents) != 1 {
 		return nil, nil
 	}
@@ -77,8 +77,8 @@ type readCall struct {
 }
 
 // pureCall is the table function of SELECT * or SELECT ChangeRecord FROM f(...),
-// with the column as spelled.
-func pureCall(q ast.QueryExpr) (*ast.TVFCallExpr, string) {
+// with the column as spelled; isColumn knows the column's name.
+func pureCall(q ast.QueryExpr, isColumn func(column string, call *ast.TVFCallExpr) bool) (*ast.TVFCallExpr, string) {
 	if outer, ok := q.(*ast.Query); ok {
 		if outer.With != nil || outer.OrderBy != nil || outer.Limit != nil || outer.ForUpdate != nil || len(outer.PipeOperators) > 0 {
 			return nil, ""
@@ -99,7 +99,7 @@ func pureCall(q ast.QueryExpr) (*ast.TVFCallExpr, string) {
 			return call, ""
 		}
 	case *ast.ExprSelectItem:
-		if id, ok := item.Expr.(*ast.Ident); ok && equalFold(id.Name, "ChangeRecord") {
+		if id, ok := item.Expr.(*ast.Ident); ok && isColumn(id.Name, call) {
 			return call, id.Name
 		}
 	}
@@ -173,7 +173,7 @@ func (c *readCall) argument(a *analyzer, p value.Field) (value.Value, error) {
 	if !ok {
 		return value.Null(p.Type), nil
 	}
-	if !literalOrParam(node) {
+	if !literalOrParam(node, a.pg) {
 		return value.Value{}, invalid("Invalid argument of change stream TVF %s. Argument %d is not a literal or parameter.", c.function, c.position[p.Name])
 	}
 	x, err := newScope(a, nil).expr(node)
@@ -190,8 +190,8 @@ func (c *readCall) argument(a *analyzer, p value.Field) (value.Value, error) {
 }
 
 // literalOrParam takes for literals what GoogleSQL folds into one: signs, and
-// casts of literals.
-func literalOrParam(n ast.Expr) bool {
+// casts of literals. PostgreSQL's clients cast parameters, too.
+func literalOrParam(n ast.Expr, pg bool) bool {
 	switch n := n.(type) {
 	case *ast.Param, *ast.NullLiteral, *ast.BoolLiteral, *ast.IntLiteral, *ast.FloatLiteral, *ast.StringLiteral, *ast.BytesLiteral, *ast.TimestampLiteral, *ast.DateLiteral, *ast.NumericLiteral:
 		return true
@@ -199,13 +199,13 @@ func literalOrParam(n ast.Expr) bool {
 		_, number := n.Expr.(*ast.IntLiteral)
 		return number
 	case *ast.ParenExpr:
-		return literalOrParam(n.Expr)
+		return literalOrParam(n.Expr, pg)
 	case *ast.CastExpr:
 		_, param := n.Expr.(*ast.Param)
-		return !param && literalOrParam(n.Expr)
+		return (pg || !param) && literalOrParam(n.Expr, pg)
 	case *ast.ArrayLiteral:
 		for _, v := range n.Values {
-			if !literalOrParam(v) {
+			if !literalOrParam(v, pg) {
 				return false
 			}
 		}
@@ -217,6 +217,9 @@ func literalOrParam(n ast.Expr) bool {
 // tableFunction refuses a table-valued function in FROM: read functions of
 // change streams, the only ones there are, may not be combined with other SQL.
 func (s *scope) tableFunction(n *ast.TVFCallExpr) error {
+	if s.a.pg && s.a.schema != nil {
+		return s.pgTableFunction(n)
+	}
 	name := pathText(n.Name)
 	if s.a.schema != nil {
 		if _, ok := s.a.schema.ChangeStreamByFunction(name); ok {

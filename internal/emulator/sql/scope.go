@@ -1,8 +1,6 @@
 package sql
 
 import (
-	"strings"
-
 	"github.com/cloudspannerecosystem/memefish/ast"
 
 	"spanbulk/internal/emulator/value"
@@ -44,6 +42,8 @@ type rangeVar struct {
 	// hidden columns cannot be named without the range variable: those that
 	// JOIN USING has merged into the other side's.
 	hidden map[int]bool
+	// exact tells that the case of names matters, as in PostgreSQL.
+	exact bool
 }
 
 // rangeCol is a column a rangeVar offers.
@@ -132,7 +132,7 @@ func (s *scope) find(id *ast.Ident, stop *scope) (columnRef, bool, error) {
 // column finds a column of a range variable and how many have the name.
 func (rv *rangeVar) column(name string) (col, count int) {
 	for i, c := range rv.cols {
-		if strings.EqualFold(c.name, name) {
+		if sameName(c.name, name, rv.exact) {
 			col, count = i, count+1
 		}
 	}
@@ -143,7 +143,7 @@ func (rv *rangeVar) column(name string) (col, count int) {
 func (s *scope) findVar(name string) (rv *rangeVar, at *scope, depth int) {
 	for at = s; at != nil; at, depth = at.outer, depth+1 {
 		for _, rv := range at.vars {
-			if strings.EqualFold(rv.name, name) {
+			if sameName(rv.name, name, rv.exact) {
 				return rv, at, depth
 			}
 		}
@@ -164,7 +164,7 @@ func (s *scope) path(n ast.Node, ids []*ast.Ident) (expr, error) {
 
 // pathHead analyses the longest start of a path that is not a field access.
 func (s *scope) pathHead(n ast.Node, ids []*ast.Ident) (expr, []*ast.Ident, error) {
-	alias, hasAlias := s.aliases[strings.ToLower(ids[0].Name)]
+	alias, hasAlias := s.aliases[s.a.fold(ids[0].Name)]
 	if hasAlias && s.aliasesFirst {
 		x, err := s.aliased(alias)
 		return x, ids[1:], err

@@ -154,17 +154,17 @@ func (p *plan) selectList(n *ast.Select) error {
 	}
 	p.scope.aliases = saved
 	if p.scope.aliases == nil {
-		p.scope.aliases = selectAliases(n)
+		p.scope.aliases = p.scope.a.selectAliases(n)
 	}
 	return nil
 }
 
 // selectAliases are the names that a select list gives to expressions.
-func selectAliases(n *ast.Select) map[string]ast.Expr {
+func (a *analyzer) selectAliases(n *ast.Select) map[string]ast.Expr {
 	names := make(map[string]ast.Expr)
 	for _, item := range n.Results {
 		if alias, ok := item.(*ast.Alias); ok {
-			names[strings.ToLower(alias.As.Alias.Name)] = alias.Expr
+			names[a.fold(alias.As.Alias.Name)] = alias.Expr
 		}
 	}
 	return names
