@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
 	"github.com/cloudspannerecosystem/memefish"
@@ -35,6 +36,9 @@ retry after; streams cut off after some messages; stalls, slow drips, closed
 connections. The seed is logged; --chaos-seed repeats a run's faults: the n-th
 call of a method has the same one.
 
+With --shuffle-partitions INTERVAL the partitions of change streams split, merge
+and move at random, one of each stream every INTERVAL, which Spanner does by load.
+
 It is not for production, and not a substitute for Google's official emulator
 where an application is to be tested: https://cloud.google.com/spanner/docs/emulator`
 
@@ -43,6 +47,9 @@ const emulatorExample = `  # One database with a schema and rows from files name
 
   # With one call in twenty going wrong
   spanbulk emulator --database projects/p/instances/i/databases/shop --ddl schema.sql --chaos 0.05
+
+  # With change streams whose partitions change every second
+  spanbulk emulator --database projects/p/instances/i/databases/shop --ddl schema.sql --shuffle-partitions 1s
 
   # On any free port, which the ready line names
   spanbulk emulator --listen 127.0.0.1:0 --database projects/p/instances/i/databases/shop`
@@ -56,6 +63,7 @@ type emulatorOptions struct {
 	dialect dialectWord
 	chaos   rateValue
 	seed    int
+	shuffle time.Duration
 }
 
 // rateValue is a probability.
@@ -106,6 +114,7 @@ func newEmulatorCommand(a *app) *cobra.Command {
 	g.value(&choiceValue[dialectWord]{target: &o.dialect, choices: []dialectWord{wordGoogleSQL, wordPostgreSQL}}, "dialect", "`dialect` of the database: googlesql, postgresql")
 	g.value(&o.chaos, "chaos", "`rate`, from 0 to 1, of calls that go wrong at random")
 	g.value(&intValue{target: &o.seed, max: math.MaxInt}, "chaos-seed", "`number` that decides which calls go wrong, and how; 0 takes one at random")
+	g.value(&durationValue{target: &o.shuffle, min: time.Millisecond, max: math.MaxInt64}, "shuffle-partitions", "`interval` at which partitions of change streams split, merge or move at random; unset, they stay as they are")
 	o.name.addFlags(fs)
 	return c
 }
@@ -134,7 +143,7 @@ func (a *app) runEmulator(ctx context.Context, o *emulatorOptions, name database
 	if err != nil {
 		return err
 	}
-	server, err := emulator.New(emulator.Options{})
+	server, err := emulator.New(emulator.Options{ChangeStreams: emulator.ChangeStreams{ShuffleEvery: o.shuffle}})
 	if err != nil {
 		return err
 	}
