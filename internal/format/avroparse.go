@@ -150,7 +150,7 @@ func (p *avroParser) parseObject(schema map[string]any, namespace string, depth 
 	var err error
 	switch kind {
 	case avroFixed:
-		if t.size = intOf(schema["size"]); t.size < 0 || t.size > maxAvroBlock {
+		if t.size = intOf(schema["size"]); t.size < 0 || t.size > maxAvroFixed {
 			err = errors.New("a fixed type has no possible size")
 		}
 	case avroEnum:

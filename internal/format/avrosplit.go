@@ -13,8 +13,12 @@ const avroMagic = "Obj\x01"
 // Bounds on what is read before it can be checked.
 const (
 	maxAvroHeader = 16 << 20
-	maxAvroBlock  = 256 << 20
+	maxAvroFixed  = 256 << 20
 )
+
+// compressedPart is how much smaller a chunk of compressed blocks is: about as
+// much as they are themselves, and never a bomb's worth of them.
+const compressedPart = 4
 
 // avroSplitter cuts an Avro object container file into its blocks. The Data of
 // a Chunk is blocks as they stand in the file; only their frames are looked at.
@@ -39,7 +43,11 @@ func (s *avroSplitter) Next(c *Chunk) error {
 		return s.err
 	}
 	c.fill(Chunk{Kind: Avro, Data: c.Data[:0], Offset: s.offset, Line: s.record + 1, Layout: s.layout})
-	for len(c.Data) < s.o.ChunkBytes {
+	want := s.o.ChunkBytes
+	if codec := s.layout.avro.codec; codec != AvroNull && codec != "" {
+		want /= compressedPart
+	}
+	for len(c.Data) < want {
 		var err error
 		if c.Data, err = s.block(c.Data); err != nil {
 			s.err = err
@@ -82,8 +90,8 @@ func (s *avroSplitter) block(data []byte) ([]byte, error) {
 	if err != nil {
 		return data, s.fail("the head of a block", err)
 	}
-	if count < 0 || size < 0 || size > maxAvroBlock {
-		return data, &InputError{Line: s.record + 1, Reason: "the Avro file is damaged: a block of no possible size"}
+	if count < 0 || size < 0 || size > int64(avroBlockLimit(s.o.MaxRecordBytes)) {
+		return data, &InputError{Line: s.record + 1, Reason: "the Avro file is damaged, or a block is too large: more than 64 MiB above --max-record-bytes"}
 	}
 	data = binary.AppendVarint(data, count)
 	data = binary.AppendVarint(data, size)

@@ -143,8 +143,14 @@ func (b *binding) noColumn(name string) (boundField, error) {
 	case b.options.IgnoreUnknown, b.options.Changelog && underscored && slices.Contains(changeMetadata, rest):
 		return boundField{kind: passedField, slot: -1}, nil
 	}
-	return boundField{}, fmt.Errorf("field %q: table %s has no such column%s", name, b.target.table.Name, didYouMean(b.target, name))
+	return boundField{}, &unknownFieldError{name, fmt.Sprintf("table %s has no such column%s", b.target.table.Name, didYouMean(b.target, name))}
 }
+
+// unknownFieldError is a field that is no column. The reason does not hold the
+// name.
+type unknownFieldError struct{ name, reason string }
+
+func (e *unknownFieldError) Error() string { return fmt.Sprintf("field %q: %s", e.name, e.reason) }
 
 func nearest(t *Target, name string) string {
 	return fault.Nearest(name, t.table.ColumnNames())

@@ -2,8 +2,11 @@ package format
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"unicode/utf8"
+
+	"spanbulk/internal/wire"
 )
 
 // csvDecoder is what a Decoder keeps for CSV.
@@ -26,23 +29,26 @@ func (p *plan) planCSV(l *Layout) ([]csvPlanned, *RecordError) {
 		names = p.namesInOrder()
 	}
 	fields := make([]csvPlanned, len(names))
-	seen := map[int]string{}
+	seen := map[int]int{} // fields by slot, counted from 1
 	for i, name := range names {
 		f, err := p.field(name)
+		if unknown, ok := errors.AsType[*unknownFieldError](err); ok && l.context != "" {
+			return nil, headerError(i, name, ": "+unknown.reason)
+		}
 		if err != nil {
 			return nil, &RecordError{Line: 1, Reason: err.Error()}
 		}
-		if other, repeated := seen[f.slot]; repeated && f.slot >= 0 {
-			return nil, &RecordError{Line: 1, Reason: fmt.Sprintf("the fields %q and %q are one column", other, name)}
+		if other := seen[f.slot]; other > 0 && f.slot >= 0 {
+			return nil, headerError(i, name, fmt.Sprintf(" is the column of field %d too", other))
 		}
-		seen[f.slot] = name
+		seen[f.slot] = i + 1
 		fields[i].boundField = f
 		if f.kind == columnField {
 			fields[i].text = p.target.decoders[f.column].text
 		}
 	}
 	for _, needed := range []string{p.options.OperationField, p.options.TableField} {
-		if f, _ := p.field(needed); needed != "" && seen[f.slot] == "" {
+		if f, _ := p.field(needed); needed != "" && seen[f.slot] == 0 {
 			return nil, &RecordError{Line: 1, Reason: fieldError(needed, errFieldMissing).Reason}
 		}
 	}
@@ -137,9 +143,13 @@ func (d *Decoder) readCSV(r *Record, t *Target, c *Chunk, table int) bool {
 		return d.refuseCount(r, c, len(p.csv))
 	}
 	d.beginValues(r, t)
-	if d.readCSVFields(r, c, p) {
-		p.finish(r)
+	if !d.readCSVFields(r, c, p) {
+		return true
 	}
+	if r.Range != nil {
+		r.dropNulls()
+	}
+	p.finish(r)
 	return true
 }
 
@@ -216,6 +226,16 @@ func (d *Decoder) readCSVFields(r *Record, c *Chunk, p *plan) bool {
 	return true
 }
 
+// dropNulls makes NULLs absent. The fields beside a key range must be there, as
+// other records have them.
+func (r *Record) dropNulls() {
+	for i, v := range r.Values {
+		if v != nil && v.Kind() == wire.Null {
+			r.Values[i] = nil
+		}
+	}
+}
+
 func (d *Decoder) readCSVSpecial(r *Record, c *Chunk, f *csvField, b *csvPlanned) bool {
 	switch b.kind {
 	case operationField:
@@ -228,7 +248,11 @@ func (d *Decoder) readCSVSpecial(r *Record, c *Chunk, f *csvField, b *csvPlanned
 			return true
 		}
 		d.scan.data, d.scan.pos = d.csvText(c, f), 0
-		if refused := d.readRange(r, r.Target); refused != nil {
+		refused := d.readRange(r, r.Target)
+		if d.scan.space(); refused == nil && d.scan.pos < len(d.scan.data) {
+			refused = &RecordError{Reason: rangeReason(errTrailing)}
+		}
+		if refused != nil {
 			d.refuseAt(r, c, f.at, "", refused)
 			return false
 		}

@@ -243,21 +243,36 @@ func (x csvDialect) headerNames(data []byte) (names []string, next int, err *Rec
 		line, column := placeIn(data, r.at)
 		return nil, 0, &RecordError{Line: int64(line), Byte: column, Reason: r.err.text}
 	}
-	seen := map[string]bool{}
+	seen := map[string]int{} // counted from 1
 	for i, f := range r.fields {
 		name := string(r.text(data, &f))
-		if name == "" || seen[name] {
-			line, column := placeIn(data, f.at)
-			reason := fmt.Sprintf("field %d of the header has no name", i+1)
-			if name != "" {
-				reason = fmt.Sprintf("the header has the field %q twice", name)
+		if first, twice := seen[name]; name == "" || twice {
+			reason := " has no name"
+			if twice {
+				reason = fmt.Sprintf(" has the name of field %d", first)
 			}
-			return nil, 0, &RecordError{Line: int64(line), Byte: column, Reason: reason}
+			refused := headerError(i, name, reason)
+			line, column := placeIn(data, f.at)
+			refused.Line, refused.Byte = int64(line), column
+			return nil, 0, refused
 		}
-		seen[name] = true
+		seen[name] = i + 1
 		names = append(names, name)
 	}
 	return names, r.next, nil
+}
+
+// headerError is a field of a header that cannot be used, counted from 0. What
+// stands there for a name is a value of a record if the file has no header.
+func headerError(field int, name, reason string) *RecordError {
+	e := &RecordError{
+		Line: 1, Reason: fmt.Sprintf("field %d of the header%s", field+1, reason),
+		Hint: "the first record is taken for a header; --csv-header=false takes it for a record",
+	}
+	if name != "" {
+		e.Cause = fmt.Errorf("it is %q", name)
+	}
+	return e
 }
 
 // placeIn returns the line of data that at is in, and the place in it, both

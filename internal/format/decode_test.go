@@ -53,11 +53,9 @@ func decodeAll(tb testing.TB, target *format.Target, o format.DecodeOptions, spl
 		}
 		err := d.Decode(target, &c, func(r *format.Record) error {
 			copied := decoded{*r, string(r.Raw)}
-			copied.Values = make([]wire.Value, len(r.Values))
-			for i, v := range r.Values {
-				if v != nil {
-					copied.Values[i] = bytes.Clone(v)
-				}
+			copied.Values = cloneValues(r.Values)
+			if r.Range != nil {
+				copied.Range = &wire.KeyRange{Start: cloneValues(r.Range.Start), StartOpen: r.Range.StartOpen, End: cloneValues(r.Range.End), EndOpen: r.Range.EndOpen}
 			}
 			all = append(all, copied)
 			return nil
@@ -66,6 +64,14 @@ func decodeAll(tb testing.TB, target *format.Target, o format.DecodeOptions, spl
 			return all, err
 		}
 	}
+}
+
+func cloneValues(values []wire.Value) []wire.Value {
+	out := make([]wire.Value, len(values))
+	for i, v := range values {
+		out[i] = bytes.Clone(v)
+	}
+	return out
 }
 
 func benchmarkDecode(b *testing.B, o format.Options, input format.DecodeOptions) {

@@ -78,9 +78,11 @@ type RecordError struct {
 	// record's.
 	Field  string
 	Reason string
-	// Cause is what DecodeOptions.Transform said, if it did. Its text can hold
-	// values, and is not that of the RecordError.
+	// Cause is what DecodeOptions.Transform said, or the name in a CSV header. Its
+	// text can hold values, and is not that of the RecordError.
 	Cause error
+	// Hint is what the user can do, if there is something to say.
+	Hint string
 }
 
 func (e *RecordError) Error() string {

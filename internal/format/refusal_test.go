@@ -253,6 +253,9 @@ x,a,,,,
 6
 `},
 	{name: "csv-null", kind: format.CSV, options: format.DecodeOptions{CSV: format.CSVInput{Null: `\N`, Delimiter: `\t`, Quote: "'"}}, input: "Id\tPart\tBool\n1\t\\N\t\\N\n2\t'\\N'\ttrue\n3\t\ttrue\n4\t'it''s'\t\\N\n"},
+	{name: "csv-range", kind: format.CSV, options: format.DecodeOptions{OperationField: "op"}, input: "op,Id,Part,__range\n" +
+		`delete,,,"{""startClosed"":[1],""endOpen"":[2]} "` + "\n" + `delete,,,"{""startClosed"":[1],""endOpen"":[2]}x"` + "\n" +
+		`delete,,,"{""startClosed"":[1],""endOpen"":[2]}{}"` + "\n" + `delete,,,"{""startClosed"":[1]}"` + "\n" + `delete,,,"1"` + "\n" + "delete,1,a,\n"},
 	{name: "csv-no-header", kind: format.CSV, options: format.DecodeOptions{Columns: []string{"Part", "Id"}, CSV: format.CSVInput{NoHeader: true}}, input: "a,1\nb,2\n"},
 	{name: "csv-header-unknown", kind: format.CSV, input: "Id,Part,Boool\n1,a,true\n"},
 	{name: "csv-header-twice", kind: format.CSV, input: "Id,Part,Id\n1,a,true\n"},

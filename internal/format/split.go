@@ -30,7 +30,7 @@ type SplitOptions struct {
 type Splitter interface {
 	// Next fills c with the next chunk, using the memory c had before. The error
 	// is io.EOF behind the last chunk; an *InputError where the input cannot be
-	// read on.
+	// read on, a *LayoutError where a CSV header cannot be used.
 	Next(c *Chunk) error
 }
 
@@ -242,7 +242,7 @@ func (s *textSplitter) header(data []byte) ([]byte, error) {
 	}
 	names, next, err := s.scan.csv.headerNames(data)
 	if err != nil {
-		return nil, &InputError{Line: err.Line, Reason: err.Reason}
+		return nil, &LayoutError{err}
 	}
 	s.layout.names, s.layout.context = names, string(data[:next])
 	s.advance(data[:next])

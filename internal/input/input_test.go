@@ -312,7 +312,8 @@ func TestLayoutError(t *testing.T) {
 	dir := write(t, map[string]string{"a.csv": "x,x\n1,2\n"})
 	_, err := readAll(t, find(t, filepath.Join(dir, "a.csv")), input.Options{})
 	var f *fault.Error
-	if !errors.As(err, &f) || !strings.HasSuffix(err.Error(), `a.csv:1: the header has the field "x" twice`) {
+	if !errors.As(err, &f) || !strings.Contains(err.Error(), "a.csv:1:3: field 2 of the header has the name of field 1: the message is hidden") ||
+		!strings.HasSuffix(f.Text(true), `it is "x"`) || !strings.Contains(f.Hint, "--csv-header=false") {
 		t.Errorf("error %v", err)
 	}
 }

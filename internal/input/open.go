@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"spanbulk/internal/fault"
 	"spanbulk/internal/format"
 )
@@ -171,10 +173,18 @@ func faultIn(f *File, kind format.Kind, err error) error {
 	if e, ok := errors.AsType[*format.InputError](err); ok && e.Line > 0 {
 		object = Place(f, kind, e.Line, 0)
 	}
-	if e, ok := errors.AsType[*format.LayoutError](err); ok && e.Err.Line > 0 {
+	e, ok := errors.AsType[*format.LayoutError](err)
+	if !ok {
+		return readFault(object, err)
+	}
+	if e.Err.Line > 0 {
 		object = Place(f, kind, e.Err.Line, e.Err.Byte)
 	}
-	return readFault(object, err)
+	layout := &fault.Error{Code: codes.InvalidArgument, Op: "read", Object: object, Reason: err.Error(), Hint: e.Err.Hint, Err: err}
+	if e.Err.Cause != nil {
+		layout.Detail = e.Err.Cause.Error()
+	}
+	return layout
 }
 
 // Place names a place in an input: file:line:column, without the column if it is
