@@ -29,7 +29,7 @@ type Output interface {
 	WriteChunk(b []byte, records int) error
 }
 
-// batchesPerWorker is how many batches there may be for each that is being
+// batchesPerWorker is how many batches there may be at most for each that is being
 // read, those waiting for their turn to be written included.
 const batchesPerWorker = 4
 
@@ -52,7 +52,13 @@ type run struct {
 	failure, sourceErr error
 	// rowBytes is about how large a row is; 0 before the first was read.
 	rowBytes atomic.Int64
+	// blindKeys is how many keys a batch may read before the first row was: more
+	// from batch to batch, as rows may be of any size.
+	blindKeys atomic.Int64
 }
+
+// firstKeys is how many keys the first batch reads at most.
+const firstKeys = 4
 
 // Run joins all records of source and writes them to out. On an error of the
 // input, a record or Spanner, ordered output has everything before it. Run
@@ -64,9 +70,7 @@ func (l *Lookup) Run(ctx context.Context, source Source, out Output) error {
 		blocks: make(chan *Block, 1), work: make(chan *batch), done: make(chan *batch, l.opt.Parallelism),
 		window: make(chan struct{}, window), idle: make(chan *batch, window+1),
 	}
-	for range window {
-		r.window <- struct{}{}
-	}
+	r.blindKeys.Store(firstKeys)
 	group, ctx := errgroup.WithContext(ctx)
 	sourceCtx, stopSource := context.WithCancel(ctx)
 	group.Go(func() error {
@@ -134,13 +138,18 @@ func recordFault(number int64, b *Block) error {
 	return fault.New(codes.InvalidArgument, "look up", object, reason)
 }
 
-// maxBatchRowBytes is about how many bytes of rows a batch asks for.
-const maxBatchRowBytes = 4 << 20
+// maxBatchRowBytes is about how many bytes of rows a batch asks for, and
+// maxWindowBytes about how much memory all have that are not yet written.
+const (
+	maxBatchRowBytes = 4 << 20
+	maxWindowBytes   = 96 << 20
+)
 
 // observe learns from a batch how large rows are; the average moves slowly down
 // and at once up.
 func (r *run) observe(b *batch) {
 	if b.rowsRead == 0 {
+		r.blindKeys.Store(min(r.blindKeys.Load()*8, MaxBatchKeys))
 		return
 	}
 	size, before := int64(b.rowBytes/b.rowsRead), r.rowBytes.Load()
@@ -154,7 +163,14 @@ func (r *run) observe(b *batch) {
 func (r *run) maxKeys() int {
 	size := r.rowBytes.Load()
 	if size == 0 {
-		return r.opt.BatchKeys
+		return int(min(int64(r.opt.BatchKeys), r.blindKeys.Load()))
 	}
 	return int(max(min(int64(r.opt.BatchKeys), maxBatchRowBytes/size), 1))
+}
+
+// maxBatches is how many batches there may be at once, fewer where rows are
+// large.
+func (r *run) maxBatches() int {
+	size := 3 * r.rowBytes.Load() * int64(r.maxKeys()) // as received, as a row, and encoded
+	return int(max(min(int64(cap(r.window)), maxWindowBytes/max(size, 1)), 2))
 }

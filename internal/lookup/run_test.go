@@ -364,21 +364,21 @@ func TestOutputFails(t *testing.T) {
 	}
 }
 
-// Large rows make batches of fewer keys.
+// Large rows make batches of fewer keys, from the first on.
 func TestLargeRows(t *testing.T) {
 	f := start(t, emulator.Options{}, ddl)
-	for i := range 6 {
+	const n = 12
+	for i := range n {
 		f.write("Items", []string{"Id", "Name"}, []*structpb.Value{text(strconv.Itoa(i)), text(strings.Repeat("x", 2_500_000))})
 	}
 	o := itemOptions()
-	o.Parallelism, o.BatchKeys = 1, 2
-	lines, err := f.run(f.open(o), itemRecords(upTo(6)...))
-	if err != nil || len(lines) != 6 || len(lines[5]) < 2_500_000 {
+	lines, err := f.run(f.open(o), itemRecords(upTo(n)...))
+	if err != nil || len(lines) != n || len(lines[n-1]) < 2_500_000 {
 		t.Fatalf("%d lines, %v", len(lines), err)
 	}
-	// The second batch is gathered before the first has told how large rows are.
-	if n := o.Progress.Batches.Load(); n < 4 {
-		t.Errorf("%d batches for 15 MB of rows", n)
+	// The first two are gathered before a row has told how large rows are.
+	if got := o.Progress.Batches.Load(); got < 2+n-8 {
+		t.Errorf("%d batches for 30 MB of rows", got)
 	}
 }
 

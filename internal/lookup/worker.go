@@ -34,6 +34,7 @@ func (w *worker) work(ctx context.Context, b *batch) {
 	if b.err = w.fetch(ctx, b); b.err == nil {
 		b.err = w.join(b)
 	}
+	b.rows = keep(b.rows)
 	b.release()
 }
 

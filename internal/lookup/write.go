@@ -19,6 +19,7 @@ type writing struct {
 	*run
 	waiting map[int64]*batch // done, and not yet in turn
 	next    int64            // the batch in turn
+	open    int              // batches that are begun or may be
 
 	format  format.Format // of the records in chunk
 	encoder format.Encoder
@@ -40,7 +41,9 @@ func (c *counts) add(b *batch) {
 
 // write takes batches from the workers and writes what became of them.
 func (r *run) write(ctx context.Context) error {
-	w := &writing{run: r, waiting: map[int64]*batch{}}
+	// The others may begin when the first batch has told how large rows are.
+	w := &writing{run: r, waiting: map[int64]*batch{}, open: 1}
+	r.window <- struct{}{}
 	pause := time.NewTimer(chunkPause)
 	defer pause.Stop()
 	for {
@@ -108,11 +111,19 @@ func (w *writing) add(b *batch) error {
 	b.reset()
 	w.idle <- b // it has room for as many as the window has tokens
 	w.underWay.Add(-1)
-	w.window <- struct{}{}
+	w.openWindow()
 	if len(w.chunk) >= chunkBytes {
 		return w.flush()
 	}
 	return nil
+}
+
+// openWindow lets batches begin behind one that is written.
+func (w *writing) openWindow() {
+	w.open--
+	for most := w.maxBatches(); w.open < most; w.open++ {
+		w.window <- struct{}{}
+	}
 }
 
 // flush writes the chunk; only then its records count.
