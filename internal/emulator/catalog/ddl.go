@@ -43,6 +43,9 @@ func (e *editor) statement() error {
 	if e.PostgreSQL {
 		return e.applyPostgreSQL()
 	}
+	if err := CheckNesting(e.source); err != nil {
+		return err
+	}
 	ddl, err := memefish.ParseDDL("", parseable(e.source))
 	if err != nil {
 		return syntaxError(err)

@@ -1,7 +1,6 @@
 // Package relation is the narrow seam between the embedded Spanner's SQL
-// engine and the rest of it: what SQL may read, and what a query gives back.
-// Neither side knows the other's insides: the SQL engine sees a Snapshot, the
-// server sees a Result.
+// engine and the rest of it: what SQL may read, and what it compiles for the
+// store. Neither side knows the other's insides.
 package relation
 
 import (
@@ -56,15 +55,6 @@ type Param struct {
 	Type *value.Type
 	// Wire is the google.protobuf.Value as sent; value.FromWire checks it.
 	Wire []byte
-}
-
-// Result is what a query gives back.
-type Result struct {
-	// Columns are names and types of the result's columns.
-	Columns []value.Field
-	// Rows are run once. Each row has a cell per column and is valid until the
-	// next one; an error, a gRPC status, ends the sequence.
-	Rows iter.Seq2[value.Row, error]
 }
 
 // Expression is a compiled expression over one row: a DEFAULT (whose cells are

@@ -16,8 +16,6 @@ import (
 const (
 	// maxQueryText is Spanner's limit on a statement, in characters.
 	maxQueryText = 1_000_000
-	// maxNesting bounds the recursion of parser and analysis.
-	maxNesting = 300
 )
 
 // Kind tells what sort of statement a text is.
@@ -83,7 +81,7 @@ func parseStatement(text string) (stmt ast.Statement, single string, err error) 
 	if single, err = singleStatement(text); err != nil {
 		return nil, "", err
 	}
-	if err := checkNesting(single); err != nil {
+	if err := catalog.CheckNesting(single); err != nil {
 		return nil, "", err
 	}
 	// memefish reports by panicking inside; one that gets out is its way of
@@ -154,36 +152,4 @@ func firstToken(text string) (token.TokenKind, bool) {
 		return "", false
 	}
 	return lex.Token.Kind, lex.Token.Kind == token.TokenEOF
-}
-
-// checkNesting refuses texts whose nesting would drive the recursive parser
-// too deep. Texts that cannot nest so deep are not looked at twice.
-func checkNesting(text string) error {
-	openers := strings.Count(text, "(") + strings.Count(text, "[") + strings.Count(text, "{") + strings.Count(text, "<")
-	if openers < maxNesting && len(text) < 20*maxNesting {
-		return nil
-	}
-	lex := &memefish.Lexer{File: &token.File{Buffer: text}}
-	depth, prefixes := 0, 0
-	for {
-		if err := lex.NextToken(); err != nil {
-			return syntaxError(err)
-		}
-		prefixes++
-		switch lex.Token.Kind {
-		case token.TokenEOF:
-			return nil
-		case "(", "[", "{", "CASE":
-			depth++
-		case ")", "]", "}", "END":
-			depth--
-		case "-", "+", "~", "NOT", "INTERVAL", "<", "ARRAY", "STRUCT":
-			// Operators before an operand nest without brackets.
-		default:
-			prefixes = 0
-		}
-		if depth > maxNesting || prefixes > maxNesting {
-			return invalid("Query is nested too deeply: the limit is %d levels", maxNesting)
-		}
-	}
 }

@@ -151,11 +151,6 @@ func (q *Query) RowsWithin(ctx context.Context, ranges []relation.KeyRange) iter
 	}
 }
 
-// Result is the query as the server sends it.
-func (q *Query) Result(ctx context.Context) relation.Result {
-	return relation.Result{Columns: q.Columns(), Rows: q.Rows(ctx)}
-}
-
 // bypassHint recognises the official emulator's hint, which the service
 // accepts and ignores.
 func bypassHint(hint *ast.Hint) bool {
