@@ -167,7 +167,11 @@ func (a *app) runEmulator(ctx context.Context, o *emulatorOptions, name database
 		if err != nil {
 			return loadFault(err, o.data)
 		}
-		for _, path := range passed {
+		for i, path := range passed {
+			if i == maxPassedOver {
+				a.log.Warn("passed over more files", "files", len(passed)-i)
+				break
+			}
 			a.log.Warn("passed over a file that is not one of a table", "file", path)
 		}
 		if len(loaded) == 0 {
@@ -194,6 +198,9 @@ func (a *app) runEmulator(ctx context.Context, o *emulatorOptions, name database
 	<-ctx.Done()
 	return context.Cause(ctx)
 }
+
+// maxPassedOver is how many files that --data does not take are named.
+const maxPassedOver = 20
 
 // loadFault names what failed to load, and keeps apart what the database says of
 // it, which can hold keys.

@@ -21,6 +21,8 @@ type sessions struct {
 	open map[string]*spannerpb.Session
 	// used is when a session was last named by a request.
 	used map[string]time.Time
+	// created counts all that ever were.
+	created int
 }
 
 // Idle times after which a session is gone.
@@ -46,7 +48,34 @@ func (s *sessions) create(db string, template *spannerpb.Session, now time.Time)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open[out.Name], s.used[out.Name] = out, now
+	if s.created++; s.created%sweepEvery == 0 {
+		s.sweep(now)
+	}
 	return out
+}
+
+// sweepEvery is how many sessions are created between sweeps of expired ones.
+const sweepEvery = 256
+
+// sweep forgets the sessions that have expired.
+func (s *sessions) sweep(now time.Time) {
+	for name, session := range s.open {
+		s.expire(session, name, now)
+	}
+}
+
+// expire forgets a session that was idle for too long, and tells whether it was.
+func (s *sessions) expire(session *spannerpb.Session, name string, now time.Time) bool {
+	idle := sessionIdle
+	if session.Multiplexed {
+		idle = multiplexedIdle
+	}
+	if now.Sub(s.used[name]) <= idle {
+		return false
+	}
+	delete(s.open, name)
+	delete(s.used, name)
+	return true
 }
 
 // touch finds a session and notes its use.
@@ -54,16 +83,7 @@ func (s *sessions) touch(name string, now time.Time) (*spannerpb.Session, bool) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	session, ok := s.open[name]
-	if !ok {
-		return nil, false
-	}
-	idle := sessionIdle
-	if session.Multiplexed {
-		idle = multiplexedIdle
-	}
-	if now.Sub(s.used[name]) > idle {
-		delete(s.open, name)
-		delete(s.used, name)
+	if !ok || s.expire(session, name, now) {
 		return nil, false
 	}
 	s.used[name] = now
@@ -134,6 +154,7 @@ func (s *Server) ListSessions(_ context.Context, req *spannerpb.ListSessionsRequ
 	}
 	db.sessions.mu.Lock()
 	defer db.sessions.mu.Unlock()
+	db.sessions.sweep(s.opts.Now())
 	var plain []string
 	for name, session := range db.sessions.open {
 		if !session.Multiplexed {

@@ -80,6 +80,9 @@ func avroColumns(s *avro.Schema, t *catalog.Table) ([]*catalog.Column, error) {
 	return columns, nil
 }
 
+// numericScale is how many digits a NUMERIC has after the point.
+const numericScale = 9
+
 // appendAvro appends a decoded value as one of the column's type.
 func appendAvro(dst []byte, t *value.Type, v any) ([]byte, error) {
 	switch v := v.(type) {
@@ -100,7 +103,11 @@ func appendAvro(dst []byte, t *value.Type, v any) ([]byte, error) {
 	case []byte:
 		return appendText(dst, base64.StdEncoding.EncodeToString(v)), nil
 	case *big.Rat:
-		return appendText(dst, v.FloatString(9)), nil
+		text := v.FloatString(numericScale)
+		if kept, _ := new(big.Rat).SetString(text); kept.Cmp(v) != 0 {
+			return dst, fmt.Errorf("a decimal has more than %d digits after the point", numericScale)
+		}
+		return appendText(dst, text), nil
 	case time.Time:
 		if t.Code == value.DateCode {
 			return appendText(dst, v.UTC().Format(time.DateOnly)), nil

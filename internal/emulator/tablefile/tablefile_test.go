@@ -3,6 +3,7 @@ package tablefile_test
 import (
 	"bytes"
 	"errors"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -90,4 +91,33 @@ func FuzzAvro(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A decimal that NUMERIC cannot hold is refused, not rounded.
+func TestAvroDecimalTooFine(t *testing.T) {
+	schema := avro.MustParse(`{"type":"record","name":"T","fields":[{"name":"N","type":{"type":"bytes","logicalType":"decimal","precision":38,"scale":12}}]}`)
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []*big.Rat{big.NewRat(1, 8), big.NewRat(1, 10_000_000_000)} {
+		if err := w.Encode(map[string]any{"N": n}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rows, failure := 0, error(nil)
+	for _, err := range tablefile.Records(&file, tablefile.Avro, "", table(t)) {
+		if err != nil {
+			failure = err
+			break
+		}
+		rows++
+	}
+	if rows != 1 || failure == nil || !strings.Contains(failure.Error(), "record 2: field N") {
+		t.Errorf("%d rows, error %v", rows, failure)
+	}
 }
