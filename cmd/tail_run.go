@@ -34,9 +34,11 @@ func (a *app) tail(ctx context.Context, p *tailPlan) (err error) {
 	if err := p.settleTable(ctx, conn, source.Stream()); err != nil {
 		return err
 	}
-	if err := p.settleState(source.Stream()); err != nil {
+	closeState, err := p.settleState(source.Stream())
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, closeState()) }()
 	if p.program != nil {
 		p.tail.Transform = func(f format.Format) format.Format { return p.program.Format(ctx, f, nil) }
 	}
@@ -120,18 +122,17 @@ func (p *tailPlan) rowColumns(t *schema.Table, stream *cdc.Stream) ([]*spannerpb
 
 // settleState reads the state that an earlier run has left, and has this one
 // leave its own.
-func (p *tailPlan) settleState(stream *cdc.Stream) error {
+func (p *tailPlan) settleState(stream *cdc.Stream) (closeState func() error, err error) {
 	path := p.options.stream.state
 	if path == "" {
-		return nil
+		return func() error { return nil }, nil
 	}
-	saved, err := cdc.ReadState(path, stream.Database, stream.Name)
+	file, saved, err := cdc.OpenState(path, stream.Database, stream.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.tail.State = saved
-	p.tail.Save = func(s *cdc.SavedState) error { return s.Write(path) }
-	return nil
+	p.tail.State, p.tail.Save = saved, file.Save
+	return file.Close, nil
 }
 
 // tailOutput opens the output. A file that the state covers is gone on with.

@@ -75,11 +75,8 @@ func OpenFile(path string, mark json.RawMessage, overwrite bool) (*FileOutput, e
 		}
 	}
 	flags := os.O_WRONLY | os.O_CREATE
-	switch {
-	case m.Path == full: // goes on with it, or begins anew if it was moved away
-	case overwrite:
-		flags |= os.O_TRUNC
-	case !isEmptyFile(path):
+	goesOn := m.Path == full // or begins anew if the file was moved away
+	if !goesOn && !overwrite && !isEmptyFile(path) {
 		flags |= os.O_EXCL
 	}
 	f, err := os.OpenFile(path, flags, 0o666)
@@ -91,8 +88,15 @@ func OpenFile(path string, mark json.RawMessage, overwrite bool) (*FileOutput, e
 		return nil, fmt.Errorf("open %s: %w", path, reasonOf(err))
 	}
 	out := &FileOutput{path: full, f: f}
-	if m.Path == full {
+	switch {
+	case !output.Own(f):
+		err = fault.New(codes.FailedPrecondition, "write", path, "another tail writes it")
+	case goesOn:
 		err = out.cutBack(m.Bytes)
+	default:
+		if err = f.Truncate(0); err != nil {
+			err = fmt.Errorf("open %s: %w", path, reasonOf(err))
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

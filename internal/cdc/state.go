@@ -33,6 +33,12 @@ type SavedState struct {
 	Partitions []Partition
 }
 
+// isUntouched reports whether a run that began anew has left the state before
+// the first partitions were known.
+func (s *SavedState) isUntouched() bool {
+	return len(s.Partitions) == 1 && s.Partitions[0].Token == RootToken
+}
+
 // The form of a state file. What is in it and not known is refused: it would
 // mean something.
 type (

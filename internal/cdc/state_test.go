@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -113,4 +114,71 @@ func FuzzReadState(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestOneTailAtATime refuses a second tail on a state or an output, and ends one
+// whose state another one has replaced.
+func TestOneTailAtATime(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no flock")
+	}
+	dir := t.TempDir()
+	path, out := filepath.Join(dir, "state"), filepath.Join(dir, "out")
+	state := &cdc.SavedState{Database: "d", Stream: "S", Saved: epoch.Time(), Watermark: epoch,
+		Partitions: []cdc.Partition{{Token: "p", Start: epoch, Position: epoch, State: cdc.Scheduled}}}
+	open := func() (*cdc.StateFile, error) {
+		file, _, err := cdc.OpenState(path, "d", "S")
+		return file, err
+	}
+	first, err := open()
+	if err == nil {
+		err = first.Save(state)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Save(state); err != nil {
+		t.Error("the second time:", err)
+	}
+	if _, err := open(); err == nil || err.Error() != "use state "+path+": another tail uses it" {
+		t.Errorf("got %v", err)
+	}
+	if err := state.Write(path); err != nil { // as a tail where there are no locks
+		t.Fatal(err)
+	}
+	if err := first.Save(state); err == nil || err.Error() != "use state "+path+": another tail uses it" {
+		t.Errorf("got %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	if again, err := open(); err != nil || again.Close() != nil {
+		t.Errorf("after the first has ended: %v", err)
+	}
+
+	file, err := cdc.OpenFile(out, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Write([]byte("1\n"), 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cdc.OpenFile(out, nil, true); err == nil || err.Error() != "write "+out+": another tail writes it" {
+		t.Errorf("got %v", err)
+	}
+	if err := file.Close(); err != nil || readFile(t, out) != "1\n" {
+		t.Errorf("the output was touched: %v", err)
+	}
+}
+
+// TestUntouchedState begins with the earliest records again where nothing has
+// been read: where they begin has moved meanwhile.
+func TestUntouchedState(t *testing.T) {
+	s := newScript(manyChanges(3)...)
+	opt := s.options()
+	opt.Start = cdc.Earliest()
+	opt.State = &cdc.SavedState{Partitions: []cdc.Partition{{Start: 1, Position: 1, State: cdc.Scheduled}}}
+	if n := len(runTail(t, s, opt)); n != 3 {
+		t.Errorf("%d lines, want 3", n)
+	}
 }

@@ -92,7 +92,8 @@ func (t *Tail) begin(ctx context.Context) (*Ledger, error) {
 		return nil, err
 	}
 	end := TimestampOf(t.opt.End)
-	if s := t.opt.State; s != nil {
+	// The earliest records move on with time: where none was read, these begin later.
+	if s := t.opt.State; s != nil && !(t.opt.Start.kind == positionEarliest && s.isUntouched()) {
 		ledger, err := t.restore(s, w)
 		if ledger != nil || err != nil {
 			return ledger, err

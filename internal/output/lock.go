@@ -44,6 +44,10 @@ func (s *Set) lockRoot() error {
 	}
 }
 
+// Own takes an advisory lock on f, which ends with f. It is false if another
+// handle has it, and true where there are no locks.
+func Own(f *os.File) bool { return tryLock(f, true) != lockedByAnother }
+
 // isAt reports whether path still names the open file f.
 func isAt(f *os.File, path string) bool {
 	opened, err := f.Stat()
