@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"log/slog"
+	"sync"
 	"time"
 
 	"spanbulk/internal/wire"
@@ -18,6 +19,8 @@ type app struct {
 	retry wire.Retry
 	// retries tells of calls that are made again.
 	retries retryLog
+
+	collecting sync.Once // see collectOften
 
 	global globalOptions
 	// from says where the value of a flag came from, by the flag's name.

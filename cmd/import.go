@@ -118,6 +118,7 @@ func (o *importOptions) validate(a *app, flags *flagSet, args []string) (*import
 		Split:    format.SplitOptions{CSV: p.decode.CSV, Fields: o.record.columns, MaxRecordBytes: p.decode.MaxRecordBytes},
 		Decoders: runtime.GOMAXPROCS(0), Progress: new(input.Progress),
 	}
+	p.input.HoldBytes = max(input.DefaultHoldBytes, 2*o.batch.bytes)
 	if p.program, err = o.format.program(); err != nil {
 		return nil, err
 	}

@@ -218,6 +218,9 @@ func (d *chunkDecoder) decode(b *input.Batch) decodedChunk {
 		d.file, d.layout = b.File, b.Chunk.Layout
 		d.source = &writer.Source{Name: b.File.Name(), Format: string(kind), Context: d.options.Context(kind, d.layout, target), Flags: d.flags}
 	}
+	if len(b.Chunk.Data) > largeChunk {
+		d.app.collectOften()
+	}
 	c := d.writer.NewChunk(d.source, b.Release)
 	place := func(e *format.RecordError) string { return input.Place(b.File, kind, e.Line, e.Byte) }
 	err := d.decoder.Decode(target, &b.Chunk, func(r *format.Record) error {

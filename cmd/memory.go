@@ -28,6 +28,19 @@ func tuneMemory(lookup func(string) (string, bool)) {
 	}
 }
 
+// largeChunk is the size from which a chunk is one huge record.
+const largeChunk = 4 << 20
+
+// collectOften lets no more garbage pile up than is alive: that of buffers which
+// are too large to be kept is too much to wait for, and cheap to collect.
+func (a *app) collectOften() {
+	a.collecting.Do(func() {
+		if _, set := a.streams.LookupEnv("GOGC"); !set {
+			debug.SetGCPercent(100)
+		}
+	})
+}
+
 // availableMemory returns the bytes the process may use: the limit of its
 // control group or the memory of the machine, whichever is less. Where neither
 // can be read (systems other than Linux) it is math.MaxInt64.

@@ -23,6 +23,10 @@ type Options struct {
 	Split format.SplitOptions
 	// Decoders is how many goroutines decode; at least 1.
 	Decoders int
+	// HoldBytes bounds the memory of all chunks that have been read and not
+	// released; DefaultHoldBytes if 0. A chunk that alone exceeds it, of one huge
+	// record, goes when no other is held.
+	HoldBytes int64
 	// Progress, if set, is kept up to date.
 	Progress *Progress
 	// OnEmpty, if set, is told of every file without records and of what the file
@@ -62,9 +66,8 @@ type job struct {
 	err    error
 }
 
-// maxHeld bounds the bytes of all chunks that have been read and not released. A
-// chunk that alone exceeds it, of one huge record, goes when no other is held.
-const maxHeld = 64 << 20
+// DefaultHoldBytes is Options.HoldBytes where they are not set.
+const DefaultHoldBytes = 32 << 20
 
 // maxKeptChunk bounds the memory that a Batch keeps for its next use.
 const maxKeptChunk = 4 << 20
@@ -90,8 +93,11 @@ func Read[T comparable](ctx context.Context, files []*File, o Options, decode fu
 	defer cancel(nil)
 	o.progress()
 	o.Decoders = max(o.Decoders, 1)
+	if o.HoldBytes <= 0 {
+		o.HoldBytes = DefaultHoldBytes
+	}
 	r := &reading{
-		o: &o, pool: new(sync.Pool), room: semaphore.NewWeighted(maxHeld),
+		o: &o, pool: new(sync.Pool), room: semaphore.NewWeighted(o.HoldBytes),
 		// As much is read ahead as keeps the decoders at work.
 		work: make(chan *job, o.Decoders), order: make(chan *job, o.Decoders+1),
 	}
@@ -206,7 +212,7 @@ func (r *reading) readFile(ctx context.Context, f *File) (err error) {
 		if err != nil {
 			return in.fault(err)
 		}
-		b.held = min(int64(len(b.Chunk.Data)), maxHeld)
+		b.held = min(int64(cap(b.Chunk.Data)), r.o.HoldBytes)
 		if r.room.Acquire(ctx, b.held) != nil {
 			break
 		}

@@ -1,0 +1,195 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cloud.google.com/go/spanner/apiv1/spannerpb"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"spanbulk/internal/emulator"
+)
+
+// importInto runs spanbulk import in this process.
+func importInto(t *testing.T, endpoint string, stdin io.Reader, args ...string) (stderr string, code int) {
+	t.Helper()
+	s, out, errs := testStreams(nil)
+	s.In = stdin
+	code = newApp(s).run(t.Context(), append([]string{"import", "-d", testDatabase, "--emulator-endpoint", endpoint, "--show-values", "true"}, args...))
+	if out.Len() > 0 {
+		t.Errorf("import wrote to stdout: %.100q", out)
+	}
+	return errs.String(), code
+}
+
+// TestImportOfExport makes up tables with rows of every type, exports them in
+// random ways, imports that into an empty table of the same schema in random
+// ways, and compares the wire bytes of full reads of both.
+func TestImportOfExport(t *testing.T) {
+	r := newRand(t)
+	for round := range rounds(4) {
+		g := generate(r)
+		g.fill(r.IntN(120))
+		ok := t.Run(fmt.Sprint(round), func(t *testing.T) {
+			from := startSpanner(t, emulator.Options{Partitions: 1 + r.IntN(9)}, g.ddl()...)
+			to := startSpanner(t, emulator.Options{}, g.ddl()...)
+			from.insert(t, "Table", g.names(), g.rows)
+			for range 6 {
+				roundTrip(t, g, from, to)
+			}
+		})
+		if !ok {
+			return
+		}
+	}
+}
+
+// roundTrip takes the rows of one Spanner to the other and empties that again.
+func roundTrip(t *testing.T, g *generated, from, to *testSpanner) {
+	x := &trial{generated: g, s: from, args: []string{"--table", "Table"}}
+	x.wholeTable(t)
+	x.chooseFormat()
+	place := pick(g.r, "out/", "out.bin", "-")
+	path := filepath.Join(t.TempDir(), place)
+	if strings.HasSuffix(place, "/") {
+		path += "/"
+	}
+	args := importFlags(x)
+	var stdin io.Reader = strings.NewReader("")
+	if place == "-" {
+		stdin = bytes.NewReader(from.mustExport(t, x.args...))
+		args = append(args, "--table", "Table", "--format", x.form.kind)
+	} else {
+		from.mustExport(t, append(x.args, "--output", path)...)
+		if args = append(args, path); place == "out.bin" {
+			args = append(args, "--table", "Table", "--format", x.form.kind)
+		}
+	}
+	if stderr, code := importInto(t, to.endpoint, stdin, args...); code != exitDone {
+		t.Fatalf("export %q, import %q: exit code %d: %s", x.args, args, code, stderr)
+	}
+	all := &spannerpb.KeySet{All: true}
+	compareRows(t, x.want, to.read(t, &spannerpb.ReadRequest{Table: "Table", Columns: g.names(), KeySet: all}), fmt.Sprint(x.args, args))
+	to.deleteAll(t, "Table")
+}
+
+// importFlags are what the form of the export has to be told of, and any of the
+// ways to write.
+func importFlags(x *trial) []string {
+	r, f := x.r, x.form.flags
+	args := []string{"--quiet", "--parallelism", pick(r, "1", "4", "9"), "--max-batch-mutations", pick(r, "1", "7", "500"),
+		"--key-order", pick(r, "preserve", "none"), "--write-method", pick(r, "batch-write", "commit"),
+		"--operation", pick(r, "insert", "insert-or-update", "replace")}
+	if f.json == "string" && x.form.kind != "avro" {
+		args = append(args, "--json", "string")
+	}
+	if x.form.kind == "csv" {
+		args = append(args, "--csv-delimiter", string(f.delimiter), "--csv-null", f.null, fmt.Sprintf("--csv-header=%v", !f.noHeader))
+	}
+	return args
+}
+
+// compareRows compares the bytes that two reads sent.
+func compareRows(t *testing.T, want, got *resultSet, what string) {
+	t.Helper()
+	encoded := func(r *resultSet) [][]byte {
+		rows := make([][]byte, len(r.rows))
+		for i, row := range r.rows {
+			var err error
+			if rows[i], err = (proto.MarshalOptions{Deterministic: true}).Marshal(&structpb.ListValue{Values: row}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slices.SortFunc(rows, bytes.Compare)
+		return rows
+	}
+	w, g := encoded(want), encoded(got)
+	if len(w) != len(g) {
+		t.Fatalf("%s: %d rows became %d", what, len(w), len(g))
+	}
+	for i := range w {
+		if !bytes.Equal(w[i], g[i]) {
+			t.Fatalf("%s: a row became another:\n%.2000q\n%.2000q", what, w[i], g[i])
+		}
+	}
+}
+
+func (s *testSpanner) deleteAll(t *testing.T, table string) {
+	t.Helper()
+	_, err := s.client.Commit(t.Context(), &spannerpb.CommitRequest{
+		Session: s.session,
+		Transaction: &spannerpb.CommitRequest_SingleUseTransaction{SingleUseTransaction: &spannerpb.TransactionOptions{
+			Mode: &spannerpb.TransactionOptions_ReadWrite_{ReadWrite: &spannerpb.TransactionOptions_ReadWrite{}},
+		}},
+		Mutations: []*spannerpb.Mutation{{Operation: &spannerpb.Mutation_Delete_{Delete: &spannerpb.Mutation_Delete{Table: table, KeySet: &spannerpb.KeySet{All: true}}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestImportOfExtremes takes values at the edges of every type through every
+// format and compression.
+func TestImportOfExtremes(t *testing.T) {
+	const ddl = "CREATE TABLE Edges (Id INT64 NOT NULL, F FLOAT64, F32 FLOAT32, N NUMERIC, S STRING(MAX), B BYTES(MAX), T TIMESTAMP, D DATE, J JSON, A ARRAY<STRING(MAX)>, AF ARRAY<FLOAT64>) PRIMARY KEY (Id)"
+	columns := []string{"Id", "F", "F32", "N", "S", "B", "T", "D", "J", "A", "AF"}
+	null, number := structpb.NewNullValue(), structpb.NewNumberValue
+	list := func(values ...*structpb.Value) *structpb.Value {
+		return structpb.NewListValue(&structpb.ListValue{Values: values})
+	}
+	size := 10 << 20
+	if hasRaceDetector {
+		size = 1 << 20
+	}
+	wide := strings.Repeat("🌍", size/4)
+	raw := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{0, 0xff, 7}, size/3))
+	rows := [][]*structpb.Value{
+		{text("1"), text("NaN"), text("NaN"), text("99999999999999999999999999999.999999999"), text(""), text(""), text("0001-01-01T00:00:00Z"), text("0001-01-01"), text("null"), list(), list()},
+		{text("-9223372036854775808"), text("Infinity"), text("-Infinity"), text("-99999999999999999999999999999.999999999"), text("\x00\r\n\"',\\\u2028🌍\r"), null,
+			text("9999-12-31T23:59:59.999999999Z"), text("9999-12-31"), text(`{"a":[{},[],""],"m":1e+300,"n":12345678901234567890}`), list(null, text(""), text("\"\n")), list(text("NaN"), null, number(math.Copysign(0, -1)))},
+		{text("9223372036854775807"), number(math.Copysign(0, -1)), number(math.Copysign(0, -1)), text("0.000000001"), text("\r"), text("AA=="), null, null, text(`{"$json":{"$json":null}}`), null, null},
+		{text("2"), number(math.SmallestNonzeroFloat64), number(math.MaxFloat32), null, text(wide), text(raw), text("1970-01-01T00:00:00.000000001Z"), text("2024-02-29"), null, list(text("\\N"), text("NULL")), list(number(1e21))},
+		{text("3"), null, null, null, null, null, null, null, null, null, null},
+	}
+	from, to := startSpanner(t, emulator.Options{}, ddl), startSpanner(t, emulator.Options{}, ddl)
+	from.insert(t, "Edges", columns, rows)
+	req := func() *spannerpb.ReadRequest {
+		return &spannerpb.ReadRequest{Table: "Edges", Columns: columns, KeySet: &spannerpb.KeySet{All: true}}
+	}
+	want := from.readChunked(t, req())
+	for _, kind := range []string{"ndjson", "csv", "avro"} {
+		for _, compression := range []string{"none", "gzip", "zstd"} {
+			dir := filepath.Join(t.TempDir(), "out") + "/"
+			from.mustExport(t, "--table", "Edges", "--output", dir, "--format", kind, "--compression", compression)
+			if stderr, code := importInto(t, to.endpoint, strings.NewReader(""), "--quiet", dir); code != exitDone {
+				t.Fatalf("%s, %s: exit code %d: %s", kind, compression, code, stderr)
+			}
+			compareRows(t, want, to.readChunked(t, req()), kind+" "+compression)
+			to.deleteAll(t, "Edges")
+		}
+	}
+}
+
+// readChunked is read for values that may be cut.
+func (s *testSpanner) readChunked(t *testing.T, req *spannerpb.ReadRequest) *resultSet {
+	t.Helper()
+	req.Session = s.session
+	answer, err := s.client.Read(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &resultSet{fields: answer.GetMetadata().GetRowType().GetFields()}
+	for _, row := range answer.GetRows() {
+		out.rows = append(out.rows, row.GetValues())
+	}
+	return out
+}
+
