@@ -21,7 +21,8 @@ happens or from some time on, until it is told to stop.
 The changes of a row come in commit order, across splits and merges of the
 stream's partitions. With --state a later run goes on where this one has ended,
 however it did; no table for metadata is needed. A record may then come twice;
-in a file it does not.`
+in a file it does not. What was written to a pipe counts as taken, whatever
+becomes of its reader: scripts/copy-table.sh shows how to make a pipe safe.`
 
 const tailExample = `  # What happens from now on, for reading
   spanbulk tail OrderChanges -d projects/p/instances/i/databases/shop --format text
