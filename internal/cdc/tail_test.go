@@ -35,7 +35,7 @@ func manyChanges(n int) []rawChange {
 func TestStoppedConsumer(t *testing.T) {
 	for _, order := range []cdc.Order{cdc.ByPartition, cdc.ByCommit} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newScript(manyChanges(5000)...)
+			s := newScript(manyChanges(1500)...)
 			var sent atomic.Int64
 			s.before = func(context.Context, cdc.Query, int) { sent.Add(1) }
 			opt := s.options()
@@ -52,8 +52,8 @@ func TestStoppedConsumer(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Fatal(err)
 			}
-			if n := len(out.lines()); n != 5000 {
-				t.Errorf("%d lines, want 5000", n)
+			if n := len(out.lines()); n != 1500 {
+				t.Errorf("%d lines, want 1500", n)
 			}
 		})
 	}
