@@ -95,3 +95,15 @@ func TestPartitionedView(t *testing.T) {
 	_, err = partition("SELECT * FROM Words")
 	wantCode(t, err, codes.InvalidArgument, "root partitionable")
 }
+
+// What is wrong with a statement, whatever the data, fails the call and changes
+// nothing.
+func TestExpressionsInDDLFailTheCall(t *testing.T) {
+	f := start(t, emulator.Options{})
+	const fine = "CREATE TABLE Fine (K INT64) PRIMARY KEY (K)"
+	f.tryDDL(t, codes.InvalidArgument, "Unrecognized name: z", fine, "CREATE TABLE T (K INT64, CHECK (z > 0)) PRIMARY KEY (K)")
+	f.tryDDL(t, codes.InvalidArgument, "BOOL", "CREATE TABLE T (K INT64, CHECK (K)) PRIMARY KEY (K)")
+	f.tryDDL(t, codes.InvalidArgument, "refers to a column", "CREATE TABLE T (K INT64, D INT64 DEFAULT (K)) PRIMARY KEY (K)")
+	f.tryDDL(t, codes.InvalidArgument, "non-deterministic", "CREATE TABLE T (K INT64, D STRING(36) AS (GENERATE_UUID()) STORED) PRIMARY KEY (K)")
+	f.ddl(t, fine)
+}

@@ -43,6 +43,9 @@ func (c Compiler) Compile(schema *catalog.Schema, t *catalog.Table, e *catalog.E
 	if err == nil && a.volatile && !isDefault(t, e) {
 		err = invalid("Expression %s is non-deterministic: a generated column or check constraint must give the same value whenever it is evaluated", e.Text)
 	}
+	if err == nil && isDefault(t, e) && len(row.wants) > 0 {
+		err = invalid("Expression %s refers to a column: the value of a column that is not written cannot depend on others", e.Text)
+	}
 	if err != nil {
 		return nil, asInvalid(err)
 	}

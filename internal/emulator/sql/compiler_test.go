@@ -31,6 +31,7 @@ func TestCompile(t *testing.T) {
 		{column: "TIMESTAMP DEFAULT (CURRENT_TIMESTAMP())", want: "2024-01-02T03:04:05Z"},
 		{column: "NUMERIC DEFAULT (1)", want: "1"},
 		{column: "INT64 DEFAULT ('x')", code: codes.InvalidArgument},
+		{column: "INT64 DEFAULT (A + 1)", code: codes.InvalidArgument},
 		{column: "TIMESTAMP AS (CURRENT_TIMESTAMP()) STORED", code: codes.InvalidArgument},
 		{column: "INT64 AS (Nope) STORED", code: codes.InvalidArgument},
 		{column: "INT64 DEFAULT ((SELECT 1))", code: codes.InvalidArgument},

@@ -22,14 +22,17 @@ func (s *Store) ApplyDDL(statements []string) ([]time.Time, error) {
 // CheckDDL applies statements to the schema alone, so that one that cannot work,
 // whatever the data, is found before anything is changed.
 func (s *Store) CheckDDL(statements []string, descriptors []byte) error {
-	schema := s.Schema()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	schema := s.current()
 	for _, stmt := range statements {
 		var err error
 		if schema, err = s.nextSchema(schema, stmt, descriptors); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := s.newPlans(schema, nil)
+	return err
 }
 
 // nextSchema is the schema after a statement, with its views analysed.
