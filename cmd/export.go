@@ -22,7 +22,9 @@ to stdout, a file or a directory.
 Spanner splits the read into partitions, which are read in parallel; the order
 of rows is open. Every row is written once, whatever breaks on the way. Files
 appear under their final name only when the whole export is whole; a directory
-also gets a manifest.json with the snapshot, the columns and the files.`
+also gets a manifest.json with the snapshot, the columns and the files; with
+--format avro and tables, also the manifests that Google's own Spanner import
+reads: spanner-export.json and TABLE-manifest.json.`
 
 const exportExample = `  # A table to stdout
   spanbulk export -p my-project -i my-instance -d my-database --table Orders | jq .

@@ -27,6 +27,7 @@ type exporter struct {
 	conn     *database.Conn
 	reader   *reader.Reader
 	snapshot reader.Snapshot
+	catalog  *schema.Catalog
 	dialect  schema.Dialect
 	params   map[string]keyset.Param // by name
 	tables   []exportTable
@@ -125,6 +126,9 @@ func (x *exporter) write(ctx context.Context, s *summary) error {
 	for _, t := range x.tables {
 		options.Tables = append(options.Tables, describeTable(t))
 	}
+	if x.plan.format.Kind == format.Avro && x.plan.sql == "" {
+		options.GoogleDialect = x.dialect.OptionValue()
+	}
 	set, err := output.Open(options)
 	if err != nil {
 		return outputFault(err)
@@ -213,26 +217,39 @@ func (t exportTable) column(name string) (schema.Column, bool) {
 }
 
 // avroTable tells the Avro schema what Google's own import wants to know of a
-// table.
-func avroTable(t exportTable) format.AvroTable {
-	if t.table == nil {
-		return format.AvroTable{}
+// table. What only Avro needs of the schema is read only then.
+func (x *exporter) avroTable(ctx context.Context, t exportTable) (format.AvroTable, error) {
+	if t.table == nil || x.plan.format.Kind != format.Avro {
+		return format.AvroTable{}, nil
+	}
+	definition, err := x.catalog.Definition(ctx, t.table)
+	if err != nil {
+		return format.AvroTable{}, err
 	}
 	described := format.AvroTable{
 		Name: t.name, PostgreSQL: t.table.Dialect == schema.PostgreSQL,
 		Parent: t.table.Parent.String(), OnDeleteCascade: t.table.OnDeleteCascade,
+		InterleaveIn: definition.InterleaveIn,
+		Indexes:      t.table.IndexDDL(definition), ForeignKeys: t.table.ForeignKeyDDL(definition), Checks: t.table.CheckDDL(definition),
 	}
 	for _, k := range t.table.PrimaryKey {
 		described.PrimaryKey = append(described.PrimaryKey, format.AvroKeyPart{Column: k.Column, Descending: k.Descending})
 	}
 	for _, f := range t.source.Fields {
 		c, _ := t.column(f.GetName())
-		described.Columns = append(described.Columns, format.AvroTableColumn{
-			SQLType: c.SpannerType, NotNull: c.NotNull,
+		column := format.AvroTableColumn{
+			SQLType: c.SpannerType, NotNull: c.NotNull, Hidden: c.Hidden,
 			GenerationExpression: c.Generation, Stored: c.Stored, DefaultExpression: c.Default,
-		})
+		}
+		if c.CommitTimestamp && t.table.Dialect == schema.GoogleSQL {
+			column.Options = []string{"allow_commit_timestamp=TRUE"}
+		}
+		if id, ok := definition.Identities[c.Name]; ok {
+			column.Identity = (*format.AvroIdentity)(&id)
+		}
+		described.Columns = append(described.Columns, column)
 	}
-	return described
+	return described, nil
 }
 
 // outputFault adds what the user can do about an output that is in the way.

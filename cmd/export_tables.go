@@ -35,7 +35,7 @@ func (x *exporter) lookUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.dialect = catalog.Dialect()
+	x.catalog, x.dialect = catalog, catalog.Dialect()
 	if err := x.bindParams(); err != nil {
 		return err
 	}
@@ -119,7 +119,10 @@ func (x *exporter) warnEmptyLines(t exportTable) {
 // lines, before they are compressed.
 func (x *exporter) format(ctx context.Context, t exportTable) (format.Format, error) {
 	options := x.plan.format
-	options.Avro.Table = avroTable(t)
+	var err error
+	if options.Avro.Table, err = x.avroTable(ctx, t); err != nil {
+		return nil, err
+	}
 	if x.plan.program == nil {
 		return format.New(t.source.Fields, options)
 	}

@@ -389,9 +389,12 @@ func TestAvroTable(t *testing.T) {
 	for _, o := range []format.AvroTable{
 		{
 			Name: "sales.Orders", Parent: "sales.Customers", OnDeleteCascade: true,
-			PrimaryKey: []format.AvroKeyPart{{Column: "CustomerId"}, {Column: "OrderId", Descending: true}},
+			PrimaryKey:  []format.AvroKeyPart{{Column: "CustomerId"}, {Column: "OrderId", Descending: true}},
+			Indexes:     []string{"CREATE INDEX `sales`.`ByTotal` ON `sales`.`Orders`(`Total` DESC) STORING (`Tags`)"},
+			ForeignKeys: []string{"ALTER TABLE `sales`.`Orders` ADD CONSTRAINT `FK` FOREIGN KEY (`CustomerId`) REFERENCES `Customers` (`Id`)"},
+			Checks:      []string{"CONSTRAINT `Positive` CHECK (Total > 0)"},
 			Columns: []format.AvroTableColumn{
-				{SQLType: "INT64", NotNull: true}, {SQLType: "STRING(36)", NotNull: true, DefaultExpression: "GENERATE_UUID()"},
+				{SQLType: "INT64", NotNull: true, Identity: &format.AvroIdentity{Kind: "BIT_REVERSED_POSITIVE_SEQUENCE", Start: "1000"}}, {SQLType: "STRING(36)", NotNull: true, DefaultExpression: "GENERATE_UUID()"},
 				{SQLType: "ARRAY<STRING(MAX)>"}, {SQLType: "NUMERIC"},
 				{SQLType: "NUMERIC", GenerationExpression: "Total * 2", Stored: true}},
 		},
@@ -399,7 +402,7 @@ func TestAvroTable(t *testing.T) {
 			Name: "orders", PostgreSQL: true, PrimaryKey: []format.AvroKeyPart{{Column: "CustomerId"}, {Column: "OrderId"}},
 			Columns: []format.AvroTableColumn{
 				{SQLType: "bigint", NotNull: true}, {SQLType: "character varying(36)", NotNull: true},
-				{SQLType: "character varying[]"}, {SQLType: "numeric"}, {SQLType: "numeric"}},
+				{SQLType: "character varying[]"}, {SQLType: "numeric", Hidden: true}, {SQLType: "numeric", Options: []string{"allow_commit_timestamp=TRUE"}}},
 		},
 		{},
 	} {
@@ -435,6 +438,9 @@ func TestAvroLikeGoogle(t *testing.T) {
 		t.Fatal(err)
 	}
 	delete(got, "spannerName") // of newer versions
+	for _, f := range got["fields"].([]any) {
+		delete(f.(map[string]any), "hidden")
+	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}

@@ -43,15 +43,17 @@ var avroKinds = map[string]avroKind{
 
 // avroType is a type of a writer's schema. Types can contain themselves.
 type avroType struct {
-	kind     avroKind
-	name     string // as the schema spells it
-	logical  string
-	scale    int
-	size     int
-	symbols  []string
-	items    *avroType // of an array or map
-	fields   []avroField
-	branches []*avroType
+	kind    avroKind
+	name    string // as the schema spells it
+	logical string
+	scale   int
+	// precision tells the private form of Google's PostgreSQL numbers.
+	precision int
+	size      int
+	symbols   []string
+	items     *avroType // of an array or map
+	fields    []avroField
+	branches  []*avroType
 }
 
 type avroField struct {
@@ -143,7 +145,7 @@ func (p *avroParser) parseObject(schema map[string]any, namespace string, depth 
 	}
 	t := &avroType{kind: kind, name: word}
 	t.logical, _ = schema["logicalType"].(string)
-	t.scale = intOf(schema["scale"])
+	t.scale, t.precision = intOf(schema["scale"]), intOf(schema["precision"])
 	if kind == avroFixed || kind == avroEnum || kind == avroRecordKind {
 		namespace = p.register(t, schema, namespace)
 	}

@@ -207,6 +207,8 @@ func planAvroScalar(t *avroType, d *valueDecoder) avroFunc {
 		switch {
 		case t.kind == avroInt || t.kind == avroLong:
 			return readAvroLong
+		case t.isPGNumeric():
+			return avroPGNumeric(d.text)
 		case t.logical == "decimal" && (t.kind == avroBytes || t.kind == avroFixed) && t.scale >= 0 && t.scale <= pgNumericPlaces:
 			return avroDecimal(t, d.text)
 		}

@@ -20,6 +20,13 @@ type AvroTable struct {
 
 	Parent          string // the table this one is interleaved in, if any
 	OnDeleteCascade bool   // with a Parent
+	// InterleaveIn says that the parent's row need not exist: INTERLEAVE IN,
+	// without PARENT.
+	InterleaveIn bool
+
+	// Indexes and ForeignKeys are the statements that make them, Checks the
+	// clauses of CREATE TABLE.
+	Indexes, ForeignKeys, Checks []string
 
 	// Columns has one element for each column of the Format, or is nil for a
 	// query.
@@ -44,6 +51,30 @@ type AvroTableColumn struct {
 	Stored               bool
 
 	DefaultExpression string
+	Hidden            bool
+	// Options are those of the column: "allow_commit_timestamp=TRUE".
+	Options  []string
+	Identity *AvroIdentity // nil: the column has none
+}
+
+// AvroIdentity is how Spanner numbers an identity column. Empty texts are what
+// nobody set.
+type AvroIdentity struct{ Kind, Start, SkipMin, SkipMax string }
+
+// properties are those of Google's export, which writes "null" for what is not
+// set.
+func (a *AvroIdentity) properties() object {
+	props := object{{"identityColumn", "true"}}
+	if a.Kind != "" {
+		props = append(props, member{"sequenceKind", a.Kind})
+	}
+	for _, p := range []member{{"counterStartValue", a.Start}, {"skipRangeMin", a.SkipMin}, {"skipRangeMax", a.SkipMax}} {
+		if p.value == "" {
+			p.value = "null"
+		}
+		props = append(props, p)
+	}
+	return props
 }
 
 func (t AvroTable) validate(columns []*spannerpb.StructType_Field) error {
@@ -133,10 +164,27 @@ func (t AvroTable) properties() object {
 		if t.OnDeleteCascade {
 			action = "cascade"
 		}
-		props = append(props, member{"spannerParent", t.Parent}, member{"spannerOnDeleteAction", action})
+		interleave := "IN PARENT"
+		if t.InterleaveIn {
+			interleave = "IN"
+		}
+		props = append(props, member{"spannerParent", t.Parent}, member{"spannerInterleaveType", interleave}, member{"spannerOnDeleteAction", action})
 	}
+	props = append(props, t.keyProperties()...)
+	for _, list := range []struct {
+		prefix string
+		texts  []string
+	}{{"spannerIndex_", t.Indexes}, {"spannerForeignKey_", t.ForeignKeys}, {"spannerCheckConstraint_", t.Checks}} {
+		for i, text := range list.texts {
+			props = append(props, member{fmt.Sprint(list.prefix, i), text})
+		}
+	}
+	return props
+}
+
+func (t AvroTable) keyProperties() object {
 	if len(t.PrimaryKey) == 0 {
-		return props
+		return nil
 	}
 	var parts []member
 	var whole []string
@@ -152,8 +200,7 @@ func (t AvroTable) properties() object {
 	if t.PostgreSQL {
 		separator = ", "
 	}
-	props = append(props, member{"spannerPrimaryKey", strings.Join(whole, separator)})
-	return append(props, parts...)
+	return append(object{{"spannerPrimaryKey", strings.Join(whole, separator)}}, parts...)
 }
 
 func (t AvroTable) keyPart(k AvroKeyPart) string {
@@ -185,9 +232,18 @@ func (o AvroOptions) columnSchema(f *spannerpb.StructType_Field, c AvroTableColu
 		c.SQLType = avroSQLType(f.GetType())
 	}
 	field := object{{"name", f.GetName()}, {"type", typ}, {"sqlType", c.SQLType}}
+	if o.Table.Columns != nil {
+		field = append(field, member{"hidden", fmt.Sprint(c.Hidden)})
+	}
+	for i, option := range c.Options {
+		field = append(field, member{fmt.Sprint("spannerOption_", i), option})
+	}
 	if c.GenerationExpression != "" {
 		field = append(field, member{"notNull", fmt.Sprint(c.NotNull)},
 			member{"generationExpression", c.GenerationExpression}, member{"stored", fmt.Sprint(c.Stored)})
+	}
+	if c.Identity != nil {
+		field = append(field, c.Identity.properties()...)
 	}
 	if c.DefaultExpression != "" {
 		field = append(field, member{"defaultExpression", c.DefaultExpression})

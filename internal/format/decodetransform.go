@@ -277,7 +277,12 @@ func (r *avroReader) appendJSONBytes(dst []byte, t *avroType) ([]byte, error) {
 		return dst, err
 	}
 	dst = append(dst, '"')
-	if t.logical == "decimal" && t.scale >= 0 && t.scale <= pgNumericPlaces {
+	if t.isPGNumeric() {
+		var ok bool
+		if dst, ok = appendPGNumericText(dst, b); !ok {
+			return dst, errWantNumeric
+		}
+	} else if t.logical == "decimal" && t.scale >= 0 && t.scale <= pgNumericPlaces {
 		dst = appendDecimalText(dst, b, t.scale)
 	} else {
 		dst = base64.StdEncoding.AppendEncode(dst, b)

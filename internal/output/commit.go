@@ -44,6 +44,11 @@ func (s *Set) commit(ctx context.Context, m *Manifest) error {
 			return err
 		}
 	}
+	if s.options.GoogleDialect != "" && s.layout.root != "" {
+		if err := s.fillEmptyTables(); err != nil {
+			return err
+		}
+	}
 	slices.SortFunc(s.files, func(a, b *file) int { return strings.Compare(a.path, b.path) })
 	if err := s.publish(); err != nil {
 		return err
@@ -59,9 +64,11 @@ func (s *Set) publish() error {
 			return fmt.Errorf("output %s: partition not closed", f.path)
 		}
 	}
-	if s.layout.root != "" && s.old[s.manifestPath()] {
-		if err := s.removeOld(s.manifestPath()); err != nil {
-			return err
+	for _, name := range []string{ManifestName, googleManifest} {
+		if path := filepath.Join(s.layout.root, name); s.layout.root != "" && s.old[path] {
+			if err := s.removeOld(path); err != nil {
+				return err
+			}
 		}
 	}
 	dirs := map[string]bool{}
@@ -105,14 +112,25 @@ func (s *Set) writeManifest(m *Manifest) error {
 	if err := m.fill(s.options, s.layout.root, s.files); err != nil {
 		return err
 	}
-	b, err := json.MarshalIndent(m, "", "  ")
+	if s.options.GoogleDialect != "" {
+		if err := s.writeGoogleManifests(m); err != nil {
+			return err
+		}
+	}
+	return s.writeJSON(s.manifestPath(), m)
+}
+
+// writeJSON writes a manifest.
+func (s *Set) writeJSON(path string, manifest any) error {
+	b, err := json.MarshalIndent(manifest, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the manifest: %w", err)
 	}
-	f, err := s.createHidden(s.manifestPath(), "", false)
+	f, err := s.createHidden(path, "", false)
 	if err != nil {
 		return err
 	}
+	s.manifests = append(s.manifests, path)
 	for _, step := range []func() error{
 		func() error { return f.write(append(b, '\n'), 0) },
 		f.finish,
@@ -144,6 +162,11 @@ func (s *Set) Abort() error {
 		errs = append(errs, f.discard())
 		if published {
 			errs = append(errs, os.Remove(f.path))
+		}
+	}
+	for _, path := range s.manifests {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
 		}
 	}
 	for _, dir := range slices.Backward(s.madeDirs) {

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -23,6 +24,7 @@ type file struct {
 	rows  int64
 	bytes int64
 	sum   hash.Hash // nil if not asked for
+	md5   hash.Hash // likewise, for Google's manifests
 }
 
 // createHidden opens the hidden file for path, in the same directory so that it can
@@ -46,6 +48,9 @@ func (s *Set) createHidden(path, table string, sum bool) (*file, error) {
 		out := &file{path: path, table: table, temp: temp, f: f}
 		if sum {
 			out.sum = sha256.New()
+			if s.options.GoogleDialect != "" {
+				out.md5 = md5.New()
+			}
 		}
 		s.hold(out)
 		return out, nil
@@ -84,6 +89,9 @@ func (f *file) write(b []byte, rows int) error {
 	f.rows += int64(rows)
 	if f.sum != nil {
 		f.sum.Write(b) // never fails
+	}
+	if f.md5 != nil {
+		f.md5.Write(b)
 	}
 	return nil
 }

@@ -7,9 +7,6 @@ import (
 	"strings"
 )
 
-// googleManifest is what Google's own Spanner export leaves in a directory.
-const googleManifest = "spanner-export.json"
-
 // layout is what Options.Path comes to: where files go and what is there.
 type layout struct {
 	stream bool     // Path is written to as it comes; the rest is unset
@@ -57,7 +54,7 @@ func (o Options) wantsDirectory() bool {
 // directory lays a single table's files in root and several tables' files in a
 // directory each.
 func (o Options) directory(root string) (layout, error) {
-	if _, err := os.Lstat(filepath.Join(root, googleManifest)); err == nil {
+	if exists(filepath.Join(root, googleManifest)) && !exists(filepath.Join(root, ManifestName)) {
 		return layout{}, fmt.Errorf("output %s holds an export by Google's tools, which is not replaced: %w", o.Path, ErrExists)
 	}
 	sep := string(filepath.Separator)
@@ -72,6 +69,26 @@ func (o Options) directory(root string) (layout, error) {
 	return layout{files: t, root: root}, nil
 }
 
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// manifests are the files that describe an earlier export.
+func (l layout) manifests(old *Manifest) []string {
+	paths := []string{filepath.Join(l.root, ManifestName)}
+	google := []string{googleManifest}
+	for _, t := range old.Tables {
+		google = append(google, googleTableManifest(t.Name))
+	}
+	for _, name := range google {
+		if path := filepath.Join(l.root, name); filepath.IsLocal(name) && exists(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
 // remains returns what an earlier export to the same place has left: the files
 // its manifest lists and those with names that this one might use.
 func (l layout) remains(o Options) (map[string]bool, error) {
@@ -80,7 +97,9 @@ func (l layout) remains(o Options) (map[string]bool, error) {
 		old, err := ReadManifest(l.root)
 		switch {
 		case err == nil:
-			found[filepath.Join(l.root, ManifestName)] = true
+			for _, path := range l.manifests(old) {
+				found[path] = true
+			}
 			for _, f := range old.files() {
 				if path := filepath.Join(l.root, filepath.FromSlash(f.Name)); filepath.IsLocal(filepath.FromSlash(f.Name)) {
 					found[path] = true

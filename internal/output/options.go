@@ -26,7 +26,11 @@ type Options struct {
 
 	Shard       int   // what {shard} stands for
 	MaxFileSize int64 // in bytes; above 0, files are numbered and a new one is begun before a chunk that would pass it
-	Overwrite   bool  // replace what an earlier export left, with its permissions
+	// GoogleDialect, if set, is the dialect of the database as Google's own
+	// export names it. A directory then gets the manifests that Google's import
+	// reads, beside spanbulk's: they are of use for Avro only.
+	GoogleDialect string
+	Overwrite     bool // replace what an earlier export left, with its permissions
 }
 
 // Table is one table, or the result of a query, with what its files begin with

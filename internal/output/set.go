@@ -20,14 +20,15 @@ type Set struct {
 	modes   map[string]fs.FileMode // their permissions
 	token   uint32                 // in the names of this set's hidden files
 
-	mu       sync.Mutex
-	err      error // the first one: after it nothing is committed
-	files    []*file
-	paths    map[string]bool // of files
-	madeDirs []string        // outermost first
-	locks    []*os.File      // that keep others out, until the set has ended
-	held     map[string]bool // directories with a hidden file that is locked
-	ended    bool            // by Commit or Abort
+	mu        sync.Mutex
+	err       error // the first one: after it nothing is committed
+	files     []*file
+	paths     map[string]bool // of files
+	madeDirs  []string        // outermost first
+	locks     []*os.File      // that keep others out, until the set has ended
+	held      map[string]bool // directories with a hidden file that is locked
+	manifests []string        // that Commit has written
+	ended     bool            // by Commit or Abort
 }
 
 // Partition returns where the chunks of a table's partition go. The table is

@@ -24,6 +24,14 @@ func (d Dialect) String() string {
 	return "GoogleSQL"
 }
 
+// OptionValue is the dialect as the database option database_dialect has it.
+func (d Dialect) OptionValue() string {
+	if d == PostgreSQL {
+		return "POSTGRESQL"
+	}
+	return "GOOGLE_STANDARD_SQL"
+}
+
 // DefaultSchema is the value of TABLE_SCHEMA for tables outside any named schema.
 func (d Dialect) DefaultSchema() string {
 	if d == PostgreSQL {
