@@ -182,7 +182,7 @@ func transformer(ctx context.Context, program *transform.Program) func(dst, reco
 	return func(dst, record []byte) ([]byte, int, error) {
 		out, n, err := program.Append(ctx, dst, record)
 		if e, ok := errors.AsType[*transform.Error](err); ok {
-			return dst, 0, &format.RecordError{Reason: "jq program failed: " + e.Reason(), Cause: e.Cause}
+			return dst, 0, &format.RecordError{Reason: "jq program failed: " + e.Reason(), Cause: e}
 		}
 		return out, n, err
 	}
@@ -264,8 +264,8 @@ func (d *chunkDecoder) add(c *writer.Chunk, kind format.Kind, r *format.Record, 
 // refusal is the error of a record that cannot be read.
 func refusal(place string, err *format.RecordError) error {
 	e := &fault.Error{Code: codes.InvalidArgument, Op: "read", Object: place, Reason: err.Error(), Err: err}
-	if err.Cause != nil {
-		e.Op, e.Detail = "run --jq on", err.Cause.Error()
+	if jq, ok := errors.AsType[*transform.Error](err.Cause); ok {
+		e.Op, e.Detail = "run --jq on", jq.Cause.Error()
 	}
 	return e
 }

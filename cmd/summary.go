@@ -163,6 +163,8 @@ func (a *app) errorForSummary(ctx context.Context, exitCode int, err error) (tex
 		return output.ErrReaderGone.Error(), fault.CodeName(codes.Canceled)
 	case exitCode > exitSignalBase:
 		return context.Cause(ctx).Error(), fault.CodeName(codes.Canceled)
+	case is[*refusedError](err):
+		return err.Error(), "" // every record has its own
 	default:
 		return fault.Text(err, a.showValues()), fault.CodeName(fault.Code(err))
 	}

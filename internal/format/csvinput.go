@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // CSVInput says how CSV is read. The zero value is RFC 4180 with a header,
@@ -246,9 +247,13 @@ func (x csvDialect) headerNames(data []byte) (names []string, next int, err *Rec
 	seen := map[string]int{} // counted from 1
 	for i, f := range r.fields {
 		name := string(r.text(data, &f))
-		if first, twice := seen[name]; name == "" || twice {
+		invalid := !utf8.ValidString(name)
+		if first, twice := seen[name]; name == "" || twice || invalid {
 			reason := " has no name"
-			if twice {
+			switch {
+			case invalid:
+				reason = " has " + errInvalidBytes.Error()
+			case twice:
 				reason = fmt.Sprintf(" has the name of field %d", first)
 			}
 			refused := headerError(i, name, reason)

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -21,14 +22,11 @@ func Decompress(r io.Reader, c Compression) (io.ReadCloser, error) {
 	case "", None:
 		return io.NopCloser(r), nil
 	case Gzip:
-		z, err := gzip.NewReader(r)
-		if err == io.EOF { // no member at all
-			return io.NopCloser(r), nil
-		}
-		if err != nil {
+		z := &gzipReader{in: bufio.NewReaderSize(r, 64<<10)}
+		if err := z.next(); err != nil && err != io.EOF { // io.EOF: no member at all
 			return nil, decompressError(c, err)
 		}
-		return &decompressor{z, c}, nil // its Close tells what Read has told
+		return &decompressor{z, c}, nil
 	case Zstd:
 		// One goroutine is the caller's: decoding goes on in many others.
 		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxZstdWindow))
@@ -61,10 +59,60 @@ func (d *decompressor) Close() error {
 	return nil
 }
 
+// gzipReader reads the members of a gzip stream and tells what stands behind
+// them from a member that is cut off.
+type gzipReader struct {
+	in *bufio.Reader
+	z  *gzip.Reader // nil at the end
+}
+
+var (
+	errNotGzip    = errors.New("this is not a gzip stream, though its name or --compression says so")
+	errBehindGzip = errors.New("something that is no gzip stands behind the end of the gzip stream")
+)
+
+// next begins the next member; io.EOF if there is none.
+func (g *gzipReader) next() error {
+	head, err := g.in.Peek(2)
+	switch {
+	case len(head) == 0:
+		g.z = nil
+		return err
+	case head[0] != 0x1f || len(head) == 2 && head[1] != 0x8b:
+		if g.z != nil {
+			return errBehindGzip
+		}
+		return errNotGzip
+	case g.z == nil:
+		g.z, err = gzip.NewReader(g.in)
+	default:
+		err = g.z.Reset(g.in)
+	}
+	if err == nil {
+		g.z.Multistream(false)
+	}
+	return err
+}
+
+func (g *gzipReader) Read(p []byte) (int, error) {
+	for g.z != nil {
+		n, err := g.z.Read(p)
+		if err == io.EOF {
+			err = g.next()
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+	return 0, io.EOF
+}
+
 // decompressError says what is wrong with a compressed stream. What went wrong
 // in reading it keeps its own text.
 func decompressError(c Compression, err error) error {
 	switch {
+	case errors.Is(err, errNotGzip), errors.Is(err, errBehindGzip):
+		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the %s stream is cut off: %w", c, err)
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, zstd.ErrMagicMismatch):

@@ -11,6 +11,7 @@ import (
 
 var (
 	errNotObject = &syntaxError{"not a JSON object"}
+	errArray     = &syntaxError{"a JSON array, where there should be an object on each line; jq -c '.[]' makes such lines of it"}
 	errLoneCR    = &syntaxError{"a CR alone does not end a line; lines end with LF or CR LF"}
 )
 
@@ -161,7 +162,10 @@ func (s *scanner) findField(name string) (found bool, start int, err error) {
 // reports whether there is one.
 func (s *scanner) openObject() (more bool, err error) {
 	s.space()
-	if !s.at('{') {
+	switch {
+	case s.at('['):
+		return false, s.fail(errArray)
+	case !s.at('{'):
 		return false, s.fail(errNotObject)
 	}
 	s.pos++
@@ -287,7 +291,7 @@ func (d *Decoder) readRange(r *Record, t *Target) *RecordError {
 			more, err = s.nextField()
 		}
 	}
-	if err == nil && ends != [2]bool{true, true} || err == errNotObject {
+	if err == nil && ends != [2]bool{true, true} || err == errNotObject || err == errArray {
 		err = errKeyRange
 	}
 	if err != nil {

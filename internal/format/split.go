@@ -36,14 +36,17 @@ type Splitter interface {
 
 // InputError is an input that cannot be read on from a place.
 type InputError struct {
-	Line   int64 // 0 where there is none to tell
-	Reason string
-	Err    error // of reading, if that failed
+	Line   int64  // 0 where there is none to tell
+	Reason string // empty if Err says it all
+	Err    error  // of reading, if that failed
 }
 
 func (e *InputError) Error() string {
-	if e.Err == nil {
+	switch {
+	case e.Err == nil:
 		return e.Reason
+	case e.Reason == "":
+		return e.Err.Error()
 	}
 	return fmt.Sprintf("%s: %v", e.Reason, e.Err)
 }
@@ -129,7 +132,7 @@ func (s *textSplitter) ended() error {
 	if s.err == io.EOF {
 		return io.EOF
 	}
-	return &InputError{Line: s.line, Reason: "read", Err: s.err}
+	return &InputError{Line: s.line, Err: s.err}
 }
 
 // fill reads until data has want bytes, or there is a reason to stop.
@@ -251,8 +254,8 @@ func (s *textSplitter) header(data []byte) ([]byte, error) {
 }
 
 // Detect tells the format of an input by its first bytes, decompressed: Avro by
-// its magic number, NDJSON by an opening brace, CSV by what is neither. It
-// returns an empty Kind where there is nothing to tell by.
+// its magic number, NDJSON by an opening brace (or bracket, so that a JSON array
+// is told for what it is), CSV by what is neither. It returns an empty Kind where there is nothing to tell by.
 func Detect(head []byte) Kind {
 	if bytes.HasPrefix(head, []byte(avroMagic)) {
 		return Avro
@@ -261,7 +264,7 @@ func Detect(head []byte) Kind {
 	switch head = bytes.TrimLeft(head, " \t\r\n"); {
 	case len(head) == 0:
 		return ""
-	case head[0] == '{':
+	case head[0] == '{' || head[0] == '[':
 		return NDJSON
 	default:
 		return CSV
