@@ -69,7 +69,17 @@ func (t *Tail) Run(ctx context.Context, out Output) error {
 	if err := out.Begin(t.format.lines.Header()); err != nil {
 		return err
 	}
-	return r.run(ctx)
+	err = r.run(ctx)
+	if _, expired := errors.AsType[*expiredError](err); !expired || t.opt.State == nil || t.opt.ResumeFallback == nil {
+		return err
+	}
+	// Spanner has less than its retention: the stream is younger than the state.
+	if ledger, err = t.fallBack(ctx); err != nil {
+		return err
+	}
+	again := newRun(t, ledger, out)
+	again.written = r.written
+	return again.run(ctx)
 }
 
 // checkCapture refuses rows from a stream that does not capture what they need.
@@ -98,14 +108,7 @@ func (t *Tail) begin(ctx context.Context) (*Ledger, error) {
 		if ledger != nil || err != nil {
 			return ledger, err
 		}
-		start, err := t.opt.ResumeFallback.resolve(w, "resume fallback")
-		if err != nil {
-			return nil, err
-		}
-		t.warnOfGap(s, start, w)
-		t.opt.State = nil
-		t.opt.moveStart = t.opt.ResumeFallback.kind == positionEarliest
-		return NewLedger(start), nil
+		return t.fallBack(ctx)
 	}
 	start, err := t.opt.Start.resolve(w, "start position")
 	switch {
@@ -116,6 +119,22 @@ func (t *Tail) begin(ctx context.Context) (*Ledger, error) {
 	}
 	t.opt.moveStart = t.opt.Start.kind == positionEarliest
 	t.opt.Log.Info("beginning", "position", start)
+	return NewLedger(start), nil
+}
+
+// fallBack throws the state away and begins at the resume fallback.
+func (t *Tail) fallBack(ctx context.Context) (*Ledger, error) {
+	w, err := t.window(ctx)
+	if err != nil {
+		return nil, err
+	}
+	start, err := t.opt.ResumeFallback.resolve(w, "resume fallback")
+	if err != nil {
+		return nil, err
+	}
+	t.warnOfGap(t.opt.State, start, w)
+	t.opt.State = nil
+	t.opt.moveStart = t.opt.ResumeFallback.kind == positionEarliest
 	return NewLedger(start), nil
 }
 
@@ -250,7 +269,7 @@ func (r *run) run(parent context.Context) error {
 		err = errors.Join(err, r.drain())
 	}
 	if expired, ok := errors.AsType[*expiredError](err); ok {
-		err = r.expired(expired.position, expired.from, expired.cause)
+		err = r.expired(expired.position, expired.from, expired)
 	}
 	return r.finish(err)
 }

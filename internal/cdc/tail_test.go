@@ -310,6 +310,22 @@ func TestExpiredState(t *testing.T) {
 	}
 }
 
+// TestStateOlderThanStream goes on from a state within the retention period, of
+// which Spanner has no records all the same: the stream was created anew.
+func TestStateOlderThanStream(t *testing.T) {
+	w := newWorld(newRand(t), googleSQL, 30)
+	before := w.begin.Add(-time.Hour)
+	opt := cdc.Options{End: w.now.Time(), Metadata: []string{"all", "partition-token"}}
+	opt.State = &cdc.SavedState{Watermark: before, Partitions: []cdc.Partition{{Token: "old", Start: before, Position: before, State: cdc.Running}}}
+	err := newTail(t, w, opt).Run(t.Context(), &collector{})
+	if err == nil || !strings.Contains(fault.Hint(err), "--resume-fallback") {
+		t.Errorf("got %v, hint %q", err, fault.Hint(err))
+	}
+	fallback := cdc.Earliest()
+	opt.ResumeFallback = &fallback
+	checkHistory(t, w, parseLines(t, runTail(t, w, opt)), false)
+}
+
 // TestAbsentRetention has the fallback stand in for a retention that the
 // stream's DDL does not say.
 func TestAbsentRetention(t *testing.T) {
