@@ -25,11 +25,11 @@ import (
 func TestExportEqualsPlainRead(t *testing.T) {
 	r := newRand(t)
 	for round := range rounds(6) {
-		g := generate(r)
+		g := generate(r, round%2 == 1)
 		g.fill(r.IntN(120))
-		ok := t.Run(fmt.Sprint(round), func(t *testing.T) {
-			s := startSpanner(t, emulator.Options{Partitions: 1 + r.IntN(9), NoEmptyPartitions: r.IntN(2) == 0}, g.ddl()...)
-			s.insert(t, "Table", g.names(), g.rows)
+		ok := t.Run(fmt.Sprintf("%d/%v", round, g.dialect()), func(t *testing.T) {
+			s := startSpannerIn(t, g.dialect(), emulator.Options{Partitions: 1 + r.IntN(9), NoEmptyPartitions: r.IntN(2) == 0}, g.ddl()...)
+			s.insert(t, g.tableName(), g.names(), g.rows)
 			for range 8 {
 				newTrial(g, s, t).run(t)
 			}
@@ -51,7 +51,7 @@ type trial struct {
 }
 
 func newTrial(g *generated, s *testSpanner, t *testing.T) *trial {
-	x := &trial{generated: g, s: s, args: []string{"--table", "Table"}}
+	x := &trial{generated: g, s: s, args: []string{"--table", g.tableName()}}
 	x.s.server.Faults().Clear()
 	x.s.server.SetMessages(emulator.Messages{})
 	pick(g.r, x.wholeTable, x.ofColumns, x.ofIndex, x.ofKeys, x.ofKeyRange, x.ofPrefix, x.ofCondition, x.ofCondition, x.ofQuery)(t)
@@ -67,15 +67,19 @@ func (x *trial) add(args ...string) { x.args = append(x.args, args...) }
 func (x *trial) wholeTable(t *testing.T) { x.want = x.read(t, &spannerpb.KeySet{All: true}) }
 
 func (x *trial) read(t *testing.T, keys *spannerpb.KeySet) *resultSet {
-	return x.s.read(t, &spannerpb.ReadRequest{Table: "Table", Columns: x.names(), KeySet: keys})
+	return x.s.read(t, &spannerpb.ReadRequest{Table: x.tableName(), Columns: x.names(), KeySet: keys})
 }
 
 func (x *trial) ofColumns(t *testing.T) {
 	names := x.names()
 	x.r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	names = names[:1+x.r.IntN(len(names))]
-	x.add("--columns", strings.ToUpper(strings.Join(names, ",")))
-	x.want = x.s.read(t, &spannerpb.ReadRequest{Table: "Table", Columns: names, KeySet: &spannerpb.KeySet{All: true}})
+	list := strings.Join(names, ",")
+	if !x.pg {
+		list = strings.ToUpper(list) // as GoogleSQL's names match in any case
+	}
+	x.add("--columns", list)
+	x.want = x.s.read(t, &spannerpb.ReadRequest{Table: x.tableName(), Columns: names, KeySet: &spannerpb.KeySet{All: true}})
 }
 
 func (x *trial) ofIndex(t *testing.T) {
@@ -84,8 +88,13 @@ func (x *trial) ofIndex(t *testing.T) {
 		return
 	}
 	names := append(slices.Clone(x.storing), x.columns[0].name)
-	x.add("--index", "byindex", "--columns", strings.Join(names, ","))
-	x.want = x.s.read(t, &spannerpb.ReadRequest{Table: "Table", Index: "ByIndex", Columns: names, KeySet: &spannerpb.KeySet{All: true}})
+	index := "byindex"
+	if x.pg {
+		index = "ByIndex"
+	}
+	x.add("--index", index, "--columns", strings.Join(names, ","))
+	_, index = x.in("ByIndex")
+	x.want = x.s.read(t, &spannerpb.ReadRequest{Table: x.tableName(), Index: index, Columns: names, KeySet: &spannerpb.KeySet{All: true}})
 }
 
 // keyOf returns the first n parts of a row's key.
@@ -167,12 +176,12 @@ func (x *trial) ofCondition(t *testing.T) {
 	x.r.Shuffle(len(terms), func(i, j int) { terms[i], terms[j] = terms[j], terms[i] })
 	where := strings.Join(terms, " AND ")
 	x.add("--where", where)
-	x.want = x.s.query(t, "SELECT * FROM `Table` WHERE "+where)
+	x.want = x.s.query(t, "SELECT * FROM "+x.tableSQL()+" WHERE "+where)
 }
 
 // term compares the i-th column of the key with values that it has.
 func (x *trial) term(i int) (sql string, ok bool) {
-	name := quoted(x.columns[i].name)
+	name := x.quoted(x.columns[i].name)
 	value := func() string {
 		if len(x.rows) == 0 {
 			return ""
@@ -181,7 +190,7 @@ func (x *trial) term(i int) (sql string, ok bool) {
 		if _, isNull := v.GetKind().(*structpb.Value_NullValue); isNull {
 			return ""
 		}
-		literal, _ := x.columns[i].literal(v)
+		literal, _ := x.literal(x.columns[i], v)
 		return literal
 	}
 	a, b := value(), value()
@@ -202,10 +211,13 @@ func (x *trial) term(i int) (sql string, ok bool) {
 	}
 }
 
-// ofQuery selects STRUCTs, which only queries have.
+// ofQuery selects STRUCTs, which only queries have, and in PostgreSQL a cast.
 func (x *trial) ofQuery(t *testing.T) {
-	key := quoted(x.columns[0].name)
-	sql := "SELECT " + key + " AS k, [STRUCT(" + key + " AS a, c5 AS b, c3 AS c, c9 AS d), NULL] AS s, c7 FROM `Table`"
+	key := x.quoted(x.columns[0].name)
+	sql := "SELECT " + key + " AS k, [STRUCT(" + key + " AS a, c5 AS b, c3 AS c, c9 AS d), NULL] AS s, c7 FROM " + x.tableSQL()
+	if x.pg {
+		sql = "SELECT " + key + `, c4 AS "Numeric", ` + key + "::varchar AS text, c9, c7 FROM " + x.tableSQL()
+	}
 	x.args = []string{"--query", sql}
 	x.want = x.s.query(t, sql)
 }

@@ -37,12 +37,17 @@ type testSpanner struct {
 
 func startSpanner(t *testing.T, o emulator.Options, ddl ...string) *testSpanner {
 	t.Helper()
+	return startSpannerIn(t, databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, o, ddl...)
+}
+
+func startSpannerIn(t *testing.T, dialect databasepb.DatabaseDialect, o emulator.Options, ddl ...string) *testSpanner {
+	t.Helper()
 	server, err := emulator.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
-	if err := server.CreateDatabase(t.Context(), testDatabase, databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, ddl...); err != nil {
+	if err := server.CreateDatabase(t.Context(), testDatabase, dialect, ddl...); err != nil {
 		t.Fatalf("%v in %q", err, ddl)
 	}
 	s := &testSpanner{server: server}
