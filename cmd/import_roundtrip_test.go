@@ -36,12 +36,12 @@ func importInto(t *testing.T, endpoint string, stdin io.Reader, args ...string) 
 func TestImportOfExport(t *testing.T) {
 	r := newRand(t)
 	for round := range rounds(4) {
-		g := generate(r)
+		g := generate(r, round%2 == 1)
 		g.fill(r.IntN(120))
-		ok := t.Run(fmt.Sprint(round), func(t *testing.T) {
-			from := startSpanner(t, emulator.Options{Partitions: 1 + r.IntN(9)}, g.ddl()...)
-			to := startSpanner(t, emulator.Options{}, g.ddl()...)
-			from.insert(t, "Table", g.names(), g.rows)
+		ok := t.Run(fmt.Sprintf("%d/%v", round, g.dialect()), func(t *testing.T) {
+			from := startSpannerIn(t, g.dialect(), emulator.Options{Partitions: 1 + r.IntN(9)}, g.ddl()...)
+			to := startSpannerIn(t, g.dialect(), emulator.Options{}, g.ddl()...)
+			from.insert(t, g.tableName(), g.names(), g.rows)
 			for range 6 {
 				roundTrip(t, g, from, to)
 			}
@@ -54,7 +54,7 @@ func TestImportOfExport(t *testing.T) {
 
 // roundTrip takes the rows of one Spanner to the other and empties that again.
 func roundTrip(t *testing.T, g *generated, from, to *testSpanner) {
-	x := &trial{generated: g, s: from, args: []string{"--table", "Table"}}
+	x := &trial{generated: g, s: from, args: []string{"--table", g.tableName()}}
 	x.wholeTable(t)
 	x.chooseFormat()
 	place := pick(g.r, "out/", "out.bin", "-")
@@ -66,19 +66,19 @@ func roundTrip(t *testing.T, g *generated, from, to *testSpanner) {
 	var stdin io.Reader = strings.NewReader("")
 	if place == "-" {
 		stdin = bytes.NewReader(from.mustExport(t, x.args...))
-		args = append(args, "--table", "Table", "--format", x.form.kind)
+		args = append(args, "--table", g.tableName(), "--format", x.form.kind)
 	} else {
 		from.mustExport(t, append(x.args, "--output", path)...)
 		if args = append(args, path); place == "out.bin" {
-			args = append(args, "--table", "Table", "--format", x.form.kind)
+			args = append(args, "--table", g.tableName(), "--format", x.form.kind)
 		}
 	}
 	if stderr, code := importInto(t, to.endpoint, stdin, args...); code != exitDone {
 		t.Fatalf("export %q, import %q: exit code %d: %s", x.args, args, code, stderr)
 	}
 	all := &spannerpb.KeySet{All: true}
-	compareRows(t, x.want, to.read(t, &spannerpb.ReadRequest{Table: "Table", Columns: g.names(), KeySet: all}), fmt.Sprint(x.args, args))
-	to.deleteAll(t, "Table")
+	compareRows(t, x.want, to.read(t, &spannerpb.ReadRequest{Table: g.tableName(), Columns: g.names(), KeySet: all}), fmt.Sprint(x.args, args))
+	to.deleteAll(t, g.tableName())
 }
 
 // importFlags are what the form of the export has to be told of, and any of the

@@ -62,6 +62,11 @@ type fixture struct {
 
 func start(t testing.TB, o emulator.Options, ddl ...string) *fixture {
 	t.Helper()
+	return startIn(t, databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, o, ddl...)
+}
+
+func startIn(t testing.TB, dialect databasepb.DatabaseDialect, o emulator.Options, ddl ...string) *fixture {
+	t.Helper()
 	srv, err := emulator.New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +77,7 @@ func start(t testing.TB, o emulator.Options, ddl ...string) *fixture {
 		t.Fatal(err)
 	}
 	name := database.Name{Project: "p", Instance: "i", Database: "db"}
-	if err := srv.CreateDatabase(t.Context(), name.String(), databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, ddl...); err != nil {
+	if err := srv.CreateDatabase(t.Context(), name.String(), dialect, ddl...); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := database.Open(t.Context(), database.Options{Name: name, EmulatorEndpoint: endpoint, Channels: 2})

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -19,6 +20,10 @@ import (
 	"spanbulk/internal/format"
 	"spanbulk/internal/lookup"
 )
+
+// postgreSQL is what PostgreSQL calls the types of keys that it has.
+var postgreSQL = map[string]string{"INT64": "bigint", "STRING(MAX)": "varchar", "BOOL": "boolean", "FLOAT64": "float8", "BYTES(MAX)": "bytea",
+	"DATE": "date", "TIMESTAMP": "timestamptz", "UUID": "uuid"}
 
 // keyType is a type that keys can have, with few values so that records find
 // rows: what Spanner gets, and spellings of the same value in JSON.
@@ -80,11 +85,16 @@ type model struct {
 	rows   map[string][]int // by key: the values of the columns, -1 for NULL
 	index  bool             // look up through a unique index
 	desc   bool
+	pg     bool   // in the PostgreSQL dialect
+	schema string // the named schema, with a dot, or none
 }
 
-func newModel(r *rand.Rand) *model {
-	m := &model{r: r, rows: map[string][]int{}, index: r.IntN(3) == 0, desc: r.IntN(3) == 0}
+func newModel(r *rand.Rand, pg bool) *model {
+	m := &model{r: r, rows: map[string][]int{}, index: r.IntN(3) == 0, desc: r.IntN(3) == 0, pg: pg, schema: pick(r, "", "Sales.")}
 	types := keyTypes()
+	if pg {
+		types = slices.DeleteFunc(types, func(k keyType) bool { return postgreSQL[k.sql] == "" })
+	}
 	for i := range 1 + r.IntN(3) {
 		m.key = append(m.key, pick(r, types...))
 		m.fields = append(m.fields, fmt.Sprintf("f%d", i))
@@ -109,6 +119,55 @@ func (m *model) randomKey() []int {
 
 // ddl is the table, keyed by the key or, with an index, by something else.
 func (m *model) ddl() []string {
+	var ddl []string
+	if m.schema != "" {
+		ddl = append(ddl, "CREATE SCHEMA "+m.quoted(strings.TrimSuffix(m.schema, ".")))
+	}
+	if m.pg {
+		return append(ddl, m.postgreSQLDDL()...)
+	}
+	for _, statement := range m.googleSQLDDL() {
+		ddl = append(ddl, strings.NewReplacer("TABLE T ", "TABLE "+m.schema+"T ", "INDEX ByKey ON T", "INDEX "+m.schema+"ByKey ON "+m.schema+"T").Replace(statement))
+	}
+	return ddl
+}
+
+func (m *model) dialect() databasepb.DatabaseDialect {
+	if m.pg {
+		return databasepb.DatabaseDialect_POSTGRESQL
+	}
+	return databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL
+}
+
+func (m *model) quoted(name string) string {
+	if m.pg {
+		return `"` + name + `"`
+	}
+	return name
+}
+
+func (m *model) postgreSQLDDL() []string {
+	schema := ""
+	if m.schema != "" {
+		schema = `"Sales".`
+	}
+	var columns, key, index []string
+	for i, k := range m.key {
+		columns = append(columns, fmt.Sprintf(`"K%d" %s`, i, postgreSQL[k.sql]))
+		key = append(key, fmt.Sprintf(`"K%d"`, i))
+		index = append(index, fmt.Sprintf(`"K%d"`, i)+map[bool]string{true: " DESC NULLS LAST"}[m.desc])
+	}
+	if m.index {
+		key = []string{`"Other"`}
+	}
+	ddl := []string{"CREATE TABLE " + schema + `"T" ("Other" bigint, ` + strings.Join(columns, ", ") + `, "Name" text, "Total" bigint, "Tags" text[], PRIMARY KEY (` + strings.Join(key, ", ") + "))"}
+	if m.index {
+		ddl = append(ddl, "CREATE UNIQUE INDEX "+schema+`"ByKey" ON `+schema+`"T" (`+strings.Join(index, ", ")+`) INCLUDE ("Name", "Total", "Tags")`)
+	}
+	return ddl
+}
+
+func (m *model) googleSQLDDL() []string {
 	table, order := "CREATE TABLE T (Other INT64, ", ""
 	var names []string
 	if m.desc {
@@ -152,7 +211,7 @@ func (m *model) write(f *fixture) {
 		rows = append(rows, row)
 	}
 	if len(rows) > 0 {
-		f.write("T", columns, rows...)
+		f.write(m.schema+"T", columns, rows...)
 	}
 }
 
@@ -236,11 +295,11 @@ func (m *model) record(number int, o *format.ExtendOptions) joined {
 func (m *model) options() lookup.Options {
 	r := m.r
 	o := lookup.Options{
-		Table: "T", Columns: []string{"Name", "Total", "Tags"}, Inner: r.IntN(3) == 0,
+		Table: m.schema + "T", Columns: []string{"Name", "Total", "Tags"}, Inner: r.IntN(3) == 0,
 		BatchKeys: 1 + r.IntN(20), Parallelism: 1 + r.IntN(6), Unordered: r.IntN(4) == 0, MaxRetries: 100, Progress: new(lookup.Progress),
 	}
 	if m.index {
-		o.Index = "ByKey"
+		o.Index = m.schema + "ByKey"
 	}
 	for i := range m.key {
 		o.Key = append(o.Key, lookup.KeyColumn{Column: fmt.Sprintf("K%d", i), Field: m.fields[i]})
@@ -278,13 +337,13 @@ func breakReads(srv *emulator.Server, seed uint64) {
 func TestModel(t *testing.T) {
 	seed := newSeed(t)
 	for i := range rounds(12) {
-		t.Run(strconv.Itoa(i), func(t *testing.T) { modelRound(t, rand.New(rand.NewPCG(seed, uint64(i)))) })
+		t.Run(strconv.Itoa(i), func(t *testing.T) { modelRound(t, rand.New(rand.NewPCG(seed, uint64(i))), i%2 == 1) })
 	}
 }
 
-func modelRound(t *testing.T, r *rand.Rand) {
-	m := newModel(r)
-	f := start(t, emulator.Options{Messages: emulator.Messages{
+func modelRound(t *testing.T, r *rand.Rand, pg bool) {
+	m := newModel(r, pg)
+	f := startIn(t, m.dialect(), emulator.Options{Messages: emulator.Messages{
 		MaxBytes: 1 + r.IntN(300), MaxRows: r.IntN(4), Tokens: pick(r, emulator.TokensOnRows, emulator.NoTokens), NoLast: r.IntN(2) == 0,
 	}}, m.ddl()...)
 	m.write(f)
