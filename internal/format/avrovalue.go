@@ -281,12 +281,7 @@ func parseTimestamp(kind wire.Kind, s []byte) (seconds, nanos int64, err error) 
 		if fraction[0] != '.' || len(places) == 0 || len(places) > 9 || digits(places) != len(places) {
 			return 0, 0, errNotTimestamp
 		}
-		for i := range 9 {
-			nanos *= 10
-			if i < len(places) {
-				nanos += int64(places[i] - '0')
-			}
-		}
+		nanos, _ = parseNanos(places) // at most nine digits, as was checked
 	}
 	return days*86400 + hour*3600 + minute*60 + second, nanos, nil
 }

@@ -128,10 +128,10 @@ var typeCases = []struct {
 		str(`{"a":[1,2.50,1e+4],"b":null}`), str(`"text"`), str(`123456789012345678901234567890`), str(`[]`), str(`true`), str(`null`),
 		str(`{"$json":1}`), str(`{"$json":{"$json":null}}`), str(`{"$json":1,"x":2}`), str(`{"\u0024json":1}`), str(`{"$jsonx":1}`), str(`{}`), null}},
 	{"uuid", uuidType, []*structpb.Value{str("7d9f2a4e-8f1b-4c57-9d56-0a1b2c3d4e5f"), null}},
-	{"interval", intervalType, []*structpb.Value{str("P1Y2M3DT4H5M6.789S"), str("P0Y"), null}},
+	{"interval", intervalType, []*structpb.Value{str("P1Y2M3DT4H5M6.789S"), str("P0Y"), str("P-1Y-2M3DT-4H-5M-6.500S"), null}},
 	{"proto", protoType, []*structpb.Value{str("CAE="), null}},
 	{"enum", enumType, []*structpb.Value{str("2"), null}},
-	{"pg-numeric", pgNumericType, []*structpb.Value{str("1.50"), str("NaN"), str("123456789012345678901234567890123456789.000"), null}},
+	{"pg-numeric", pgNumericType, []*structpb.Value{str("1.50"), str("NaN"), str("123456789012345678901234567890123456789.000"), str("-0.00000000000000000001"), str("0.00"), null}},
 	{"pg-jsonb", pgJSONBType, []*structpb.Value{str(`{"a": 1, "bb": [1.00, 2]}`), str(`null`), str(`{"$json": 1}`), null}},
 	{"pg-oid", pgOIDType, []*structpb.Value{str("16384"), null}},
 	{"array-int64", arrayOf(int64Type), []*structpb.Value{
