@@ -76,3 +76,29 @@ func TestSessionsExpire(t *testing.T) {
 	c.advance(28*24*time.Hour + time.Second)
 	wantCode(t, get(f.session), codes.NotFound)
 }
+
+// Transactions that nobody can use any more are forgotten, however many begin.
+func TestOldTransactionsAreForgotten(t *testing.T) {
+	c := newClock()
+	f := start(t, emulator.Options{Now: c.now}, schemaU...)
+	begin := func() []byte {
+		tx, err := f.api().BeginTransaction(t.Context(), &spannerpb.BeginTransactionRequest{Session: f.session, Options: &spannerpb.TransactionOptions{Mode: &spannerpb.TransactionOptions_ReadOnly_{ReadOnly: strongRead()}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tx.GetId()
+	}
+	old := begin()
+	use := func() error {
+		_, err := f.readIn(t, "Users", &spannerpb.TransactionSelector{Selector: &spannerpb.TransactionSelector_Id{Id: old}})
+		return err
+	}
+	wantCode(t, use(), codes.OK)
+	c.advance(time.Hour + time.Minute)
+	wantCode(t, use(), codes.FailedPrecondition, "has exceeded the maximum timestamp staleness")
+	c.advance(time.Hour)
+	for range 1100 {
+		begin()
+	}
+	wantCode(t, use(), codes.InvalidArgument, "not found")
+}

@@ -59,14 +59,16 @@ const (
 // forgetEvery is how many transactions begin between sweeps of old ones.
 const forgetEvery = 1024
 
-func (t *transactions) add(tx *transaction) {
+// add gives a transaction its id. retention is the database's version retention
+// period.
+func (t *transactions) add(tx *transaction, retention time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last++
 	tx.id = strconv.Itoa(t.last)
 	t.byID[tx.id] = tx
 	if t.last%forgetEvery == 0 {
-		t.forget(tx.created)
+		t.forget(tx.created, retention)
 	}
 }
 
@@ -75,14 +77,14 @@ func (t *transactions) add(tx *transaction) {
 const manyTransactions = 50_000
 
 // forget drops transactions that are of no use any more: nothing can be read
-// at the timestamp of a read-only one after the longest retention, and a
-// read-write one that old was given up. Where there are many, one that ended is
+// at the timestamp of a read-only one after the retention period, of which it
+// says so for an hour, and a read-write one that old was given up. Where there are many, one that ended is
 // kept for a minute, for those who repeat its Commit.
-func (t *transactions) forget(now time.Time) {
+func (t *transactions) forget(now time.Time, retention time.Duration) {
 	many := len(t.byID) > manyTransactions
 	for id, tx := range t.byID {
 		age := now.Sub(tx.created)
-		old := tx.readOnly && age > 8*24*time.Hour || !tx.readOnly && age > time.Hour
+		old := tx.readOnly && age > retention+time.Hour || !tx.readOnly && age > time.Hour
 		if old || many && age > time.Minute && tx.ended() {
 			delete(t.byID, id)
 		}
@@ -149,7 +151,7 @@ func (s *Server) begin(db *database, session string, opts *spannerpb.Transaction
 	default:
 		return nil, nil, status.Error(codes.InvalidArgument, "Invalid transaction options: no mode is set.")
 	}
-	db.transactions.add(tx)
+	db.transactions.add(tx, db.store.Schema().VersionRetention())
 	out.Id = []byte(tx.id)
 	return tx, out, nil
 }
