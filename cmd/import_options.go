@@ -280,7 +280,7 @@ func (o *failureOptions) addFlags(fs *flagSet) {
 	g := group{fs, groupFailure}
 	g.value(&choiceValue[string]{target: &o.onFailure, choices: []string{"fail", "drop", "dead-letter"}}, "on-failure", "what a refused record does: `fail` the import, drop it with a log line, dead-letter it")
 	g.text(&o.deadLetter, "dead-letter", "`file` for refused records, one JSON object a line; implies --on-failure dead-letter")
-	g.text(&o.retry, "retry-dead-letter", "dead letter `file` whose records are taken again")
+	g.text(&o.retry, "retry-dead-letter", "dead letter `file` whose records are taken again, under the flags that they were read under unless given anew")
 	g.value(&choiceValue[string]{target: &o.constraint, choices: []string{"fail-job", "route-to-failure-handler"}}, "constraint-violation-policy", "what a violated constraint does: `fail-job`, or route-to-failure-handler, which is --on-failure")
 	g.text(&o.maxRefused, "max-refused", "`number`, or share such as 1%, of refused records above which the import fails")
 }
