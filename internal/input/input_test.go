@@ -150,7 +150,7 @@ func TestErrorsInOrder(t *testing.T) {
 		"c.csv":       "x\n2\n",
 	})
 	got, err := readAll(t, find(t, filepath.Join(dir, "*")), input.Options{})
-	if want := "a.csv:2 csv \"1\\n\"\nb.ndjson.gz:1 ndjson \"{}\\n\"\n"; got != want || !strings.HasSuffix(fmt.Sprint(err), "b.ndjson.gz:2: read: the gzip stream is cut off: unexpected EOF") {
+	if want := "a.csv:2 csv \"1\\n\"\nb.ndjson.gz:1 ndjson \"{}\\n\"\n"; got != want || !strings.HasSuffix(fmt.Sprint(err), "b.ndjson.gz:2: the gzip stream is cut off: unexpected EOF") {
 		t.Errorf("got %s, error %v", got, err)
 	}
 	broken := errors.New("broken")
