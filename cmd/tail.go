@@ -112,8 +112,11 @@ func (o *tailOptions) validate(a *app, args []string) (*tailPlan, error) {
 	return p, err
 }
 
-// checkPlaces refuses two outputs in one place.
+// checkPlaces refuses two outputs in one place, and places that are none.
 func (o *tailOptions) checkPlaces(a *app) error {
+	if path := o.output.path; isDirectory(path) || strings.HasSuffix(path, "/") || strings.ContainsAny(path, "{}") {
+		return usagef("--output %s: a tail writes to one file, not to a directory or by a template", path)
+	}
 	var used []string
 	for _, place := range []struct{ flag, path string }{
 		{"--output", o.output.path}, {"--state", o.stream.state}, {"--partitions-dot", o.stream.dot},
