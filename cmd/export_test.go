@@ -6,12 +6,12 @@ import (
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
 )
 
-func FuzzParseBound(f *testing.F) {
+func FuzzParseSnapshot(f *testing.F) {
 	for _, s := range []string{"strong", "read-timestamp=2026-01-31T00:00:00Z", "exact-staleness=1h", "max-staleness=1s", "strong=1", "="} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		bound, err := parseBound(text)
+		bound, err := parseSnapshot(text)
 		if err != nil {
 			return
 		}
