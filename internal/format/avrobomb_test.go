@@ -39,31 +39,31 @@ func avroBlocks(t *testing.T, codec format.AvroCodec, blocks, rows, size int) []
 func TestAvroBombs(t *testing.T) {
 	const mib = 1 << 20
 	target := targetOf(field("Id", int64Type), field("Part", stringType))
-	for _, codec := range []format.AvroCodec{format.AvroDeflate, format.AvroSnappy, format.AvroZstandard} {
-		for _, c := range []struct {
-			name         string
-			blocks, rows int
-			before       int // records that must come out
-		}{
-			{"one block", 1, 70, 0},
-			{"many blocks of one chunk", 9, 8, 64},
-		} {
-			t.Run(fmt.Sprintf("%s, %s", codec, c.name), func(t *testing.T) {
-				file := avroBlocks(t, codec, c.blocks, c.rows, mib-16)
-				o := format.DecodeOptions{MaxRecordBytes: mib}
-				// A splitter that is asked for as much makes one chunk of all.
-				split := format.SplitOptions{Kind: format.Avro, MaxRecordBytes: mib, ChunkBytes: 1 << 30}
-				records, err := decodeAll(t, target, o, split, file)
-				if err == nil || !strings.Contains(err.Error(), "a block is too large") || len(records) != c.before {
-					t.Errorf("%d records, error %v", len(records), err)
+	for _, c := range []struct {
+		codec        format.AvroCodec
+		blocks, rows int
+		before       int // records that must come out
+	}{
+		{format.AvroZstandard, 1, 70, 0},
+		{format.AvroZstandard, 9, 8, 64},
+		{format.AvroDeflate, 9, 8, 64},
+		{format.AvroSnappy, 9, 8, 64},
+	} {
+		t.Run(fmt.Sprintf("%s, %d blocks", c.codec, c.blocks), func(t *testing.T) {
+			file := avroBlocks(t, c.codec, c.blocks, c.rows, mib-16)
+			o := format.DecodeOptions{MaxRecordBytes: mib}
+			// A splitter that is asked for as much makes one chunk of all.
+			split := format.SplitOptions{Kind: format.Avro, MaxRecordBytes: mib, ChunkBytes: 1 << 30}
+			records, err := decodeAll(t, target, o, split, file)
+			if err == nil || !strings.Contains(err.Error(), "a block is too large") || len(records) != c.before {
+				t.Errorf("%d records, error %v", len(records), err)
+			}
+			for _, r := range records {
+				if r.Err != nil {
+					t.Fatal(r.Err)
 				}
-				for _, r := range records {
-					if r.Err != nil {
-						t.Fatal(r.Err)
-					}
-				}
-			})
-		}
+			}
+		})
 	}
 }
 
