@@ -1,7 +1,9 @@
 package lookup
 
 import (
+	"bytes"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jellydator/ttlcache/v3"
@@ -11,12 +13,14 @@ import (
 type cache struct {
 	CacheOptions
 	rows *ttlcache.Cache[string, cachedRow]
+	mu   sync.Mutex // of put
 }
 
 // cachedRow is a row as batches hold it; nil stands for a key without one.
 type cachedRow struct {
 	row  []byte
-	read time.Time
+	read time.Time // by the clock of this process
+	at   time.Time // the timestamp of the read
 }
 
 func newCache(o CacheOptions) *cache {
@@ -27,7 +31,7 @@ func newCache(o CacheOptions) *cache {
 	case o.ExpireAfterWrite > 0:
 		options = append(options, ttlcache.WithTTL[string, cachedRow](o.ExpireAfterWrite), ttlcache.WithDisableTouchOnHit[string, cachedRow]())
 	}
-	return &cache{o, ttlcache.New(options...)}
+	return &cache{CacheOptions: o, rows: ttlcache.New(options...)}
 }
 
 // get returns what is known of a key. A row must not be changed.
@@ -45,13 +49,18 @@ func (c *cache) get(key string) (row []byte, known bool) {
 	return v.row, true
 }
 
-// put keeps a copy of a row that was read at that time, or that there was none.
-func (c *cache) put(key string, row []byte, read time.Time) {
-	if row == nil && !c.Missing {
-		return
+// put keeps a copy of a row that was read, or that there was none. Of reads that
+// overlap the one with the later timestamp stays, whichever comes first.
+func (c *cache) put(key string, r cachedRow) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := c.rows.Get(key, ttlcache.WithDisableTouchOnHit[string, cachedRow]())
+	switch {
+	case old != nil && old.Value().at.After(r.at):
+	case r.row == nil && !c.Missing:
+		c.rows.Delete(key)
+	default:
+		r.row = bytes.Clone(r.row)
+		c.rows.Set(strings.Clone(key), r, ttlcache.DefaultTTL)
 	}
-	if row != nil {
-		row = append(make([]byte, 0, len(row)), row...)
-	}
-	c.rows.Set(strings.Clone(key), cachedRow{row, read}, ttlcache.DefaultTTL)
 }

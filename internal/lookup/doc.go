@@ -9,9 +9,11 @@
 // format.Encoder made by format.Extend, and go out in the order they came in,
 // or as they are done.
 //
-// What is in flight is bounded: batches by a window, rows by batches of fewer
-// keys where rows are large, records by the blocks they lie in. A slow output or
-// a slow Spanner therefore slows the input.
+// What is in flight is bounded by a budget of batches and of bytes. Where rows are
+// large, batches have fewer keys and fewer are under way; one whose rows turn out
+// far too large is given up and read in parts, each at its own timestamp, when it
+// is its turn to be written. A slow output or a slow Spanner therefore slows the
+// input.
 //
 // The package opens no inputs and no outputs, knows no flags, and never writes
 // to Spanner.

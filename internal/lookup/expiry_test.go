@@ -25,7 +25,7 @@ func TestCacheExpiry(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c.options.MaxRows = 3
 				cache := newCache(c.options)
-				cache.put("k", []byte("row"), time.Now())
+				cache.put("k", cachedRow{row: []byte("row"), read: time.Now()})
 				for i, pause := range c.use {
 					time.Sleep(pause)
 					if row, known := cache.get("k"); !known || string(row) != "row" {
@@ -39,7 +39,7 @@ func TestCacheExpiry(t *testing.T) {
 				if _, known := cache.get("k"); known {
 					t.Error("the row is still there")
 				}
-				cache.put("k", []byte("new"), time.Now())
+				cache.put("k", cachedRow{row: []byte("new"), read: time.Now()})
 				if row, known := cache.get("k"); !known || string(row) != "new" {
 					t.Error("a row that is read again is not kept")
 				}

@@ -16,7 +16,6 @@ type gatherer struct {
 	batch   *batch // being filled; nil if there is none
 	number  int64  // of records so far
 	batches int64
-	ready   bool // a token for the batch has been taken
 	ended   bool // there are no more Blocks
 }
 
@@ -50,41 +49,34 @@ func (r *run) gather(ctx context.Context) error {
 // mustSend reports whether no record can be added to the batch.
 func (g *gatherer) mustSend() bool { return g.block != nil || g.ended }
 
-// wait waits for whatever comes first: input, a token, a free worker.
+// wait waits for whatever comes first: input, leave to begin, a free worker.
 func (g *gatherer) wait(ctx context.Context) error {
-	blocks, window, work := g.blocks, g.window, g.work
+	blocks, work := g.blocks, g.work
 	if g.mustSend() {
 		blocks = nil
 	}
-	if g.ready || g.batch == nil {
-		window = nil
-	}
-	if !g.ready || g.batch == nil {
+	// The batch counts before it is sent: its worker may be done at once.
+	changed := g.budget.changed
+	begun := g.batch != nil && g.budget.begin(g.batch)
+	if begun {
+		changed = nil
+	} else {
 		work = nil
 	}
-	if work != nil {
-		g.underWay.Add(1)
-	}
 	select {
-	case b, ok := <-blocks:
-		g.notSent(work)
-		g.take(b, ok)
-	case <-window:
-		g.ready = true
 	case work <- g.batch:
-		g.batch, g.ready = nil, false
+		g.batch = nil
+		return nil
+	case b, ok := <-blocks:
+		g.take(b, ok)
+	case <-changed:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	return nil
-}
-
-// notSent takes back what was counted before the batch could be sent: the
-// worker must not be done with it before it counts.
-func (g *gatherer) notSent(work chan *batch) {
-	if work != nil {
-		g.underWay.Add(-1)
+	if begun {
+		g.budget.undo(g.batch)
 	}
+	return nil
 }
 
 func (g *gatherer) take(b *Block, ok bool) {
@@ -128,7 +120,7 @@ func (g *gatherer) fill() error {
 
 // move moves records of b until the batch is full.
 func (g *gatherer) move(b *Block) {
-	maxKeys, before := g.maxKeys(), g.next
+	maxKeys, before := g.budget.maxKeys(), g.next
 	for ; g.next < len(b.records); g.next++ {
 		if g.batch == nil {
 			g.begin()

@@ -54,7 +54,7 @@ func Open(ctx context.Context, conn *database.Conn, o Options) (*Lookup, error) 
 	if l.read, err = wire.NewPointRead(l.request()); err != nil {
 		return nil, err
 	}
-	err = l.retried(ctx, nil, func() {}, func([]wire.Value) error { return errUnknownRow })
+	_, err = l.retried(ctx, nil, func() {}, func([]wire.Value) error { return errUnknownRow })
 	if err != nil {
 		return nil, l.fault(err, "read", fault.Reading)
 	}
@@ -65,6 +65,10 @@ func (l *Lookup) request() *spannerpb.ReadRequest {
 	bound := l.opt.Bound
 	if bound == nil {
 		bound = &spannerpb.TransactionOptions_ReadOnly{TimestampBound: &spannerpb.TransactionOptions_ReadOnly_Strong{Strong: true}}
+	}
+	if l.cache != nil { // it keeps the newer of two rows
+		bound = proto.CloneOf(bound)
+		bound.ReturnReadTimestamp = true
 	}
 	return &spannerpb.ReadRequest{
 		Session: l.conn.Session(),
@@ -86,12 +90,7 @@ func (l *Lookup) Columns() []*spannerpb.StructType_Field { return l.fields }
 
 // checkColumns takes the columns of the first read, and wants the same of all
 // others: the schema may change in the meantime.
-func (l *Lookup) checkColumns(s *wire.Stream) error {
-	meta, err := s.Metadata()
-	if err != nil {
-		return err
-	}
-	got := meta.GetRowType().GetFields()
+func (l *Lookup) checkColumns(got []*spannerpb.StructType_Field) error {
 	if len(got) != len(l.names) {
 		return fmt.Errorf("the result has %d columns, expected %d", len(got), len(l.names))
 	}

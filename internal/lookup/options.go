@@ -51,6 +51,10 @@ type Options struct {
 	BatchKeys int
 	// Parallelism is how many batches are read at once; 8 by default.
 	Parallelism int
+	// MaxBytes is about how many bytes of records and rows are held at once, beside
+	// what the cache keeps; 32 MiB by default. One row and its record for each
+	// batch that is read are held whatever their size.
+	MaxBytes int
 	// Unordered lets records go out as their batches are done.
 	Unordered bool
 	// MaxRetries is how often a failed read is tried again; none by default.
@@ -91,7 +95,8 @@ type Progress struct {
 	// Matched and Unmatched records have gone out or were skipped.
 	Matched, Unmatched atomic.Int64
 	// KeysRead are those asked Spanner for, Batches the reads that took, and
-	// Retries the reads tried again.
+	// Retries the reads tried again. A read that is given up because its rows are
+	// too large counts, and so do those of its parts.
 	KeysRead, Batches, Retries atomic.Int64
 	// CacheHits are keys that a batch had from the cache, CacheMisses those it
 	// had not. A key counts once in a batch.
@@ -111,6 +116,8 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("batch keys is %d, must be within 1 and %d", o.BatchKeys, MaxBatchKeys)
 	case o.Parallelism < 0 || o.Parallelism > MaxParallelism:
 		return fmt.Errorf("parallelism is %d, must be within 1 and %d", o.Parallelism, MaxParallelism)
+	case o.MaxBytes < 0:
+		return fmt.Errorf("max bytes is %d, must be at least 1", o.MaxBytes)
 	case o.MaxRetries < 0:
 		return fmt.Errorf("max retries is %d, must be at least 0", o.MaxRetries)
 	case o.Cache != nil && o.Cache.MaxRows < 1:
@@ -125,6 +132,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Parallelism == 0 {
 		o.Parallelism = 8
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = 32 << 20
 	}
 	if o.Backoff <= 0 {
 		o.Backoff = 20 * time.Millisecond

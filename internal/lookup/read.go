@@ -16,27 +16,27 @@ import (
 )
 
 // retried reads keys until a read succeeds, fails for good, or has been tried
-// often enough. Every attempt begins anew, so that all rows of a batch are from
+// often enough, and returns its timestamp, zero if that was not asked for. Every attempt begins anew, so that all rows of a batch are from
 // one timestamp: start is called before each.
-func (l *Lookup) retried(ctx context.Context, keys []byte, start func(), each func(row []wire.Value) error) error {
+func (l *Lookup) retried(ctx context.Context, keys []byte, start func(), each func(row []wire.Value) error) (at time.Time, err error) {
 	backoff := gax.Backoff{Initial: l.opt.Backoff, Max: l.opt.MaxBackoff, Multiplier: 2}
 	for attempt := 1; ; attempt++ {
 		start()
-		err := l.attempt(ctx, keys, each)
+		at, err := l.attempt(ctx, keys, each)
 		if err == nil {
-			return nil
+			return at, nil
 		}
 		if cause := context.Cause(ctx); cause != nil {
-			return cause
+			return at, cause
 		}
 		asked, again := retryable(err)
 		switch {
 		case !again:
-			return err
+			return at, err
 		case attempt > l.opt.MaxRetries && attempt > 1:
-			return &exhaustedError{err, attempt}
+			return at, &exhaustedError{err, attempt}
 		case attempt > l.opt.MaxRetries:
-			return err
+			return at, err
 		}
 		pause := max(backoff.Pause(), asked)
 		l.opt.Progress.Retries.Add(1)
@@ -44,7 +44,7 @@ func (l *Lookup) retried(ctx context.Context, keys []byte, start func(), each fu
 			l.opt.OnRetry(err, attempt, pause)
 		}
 		if gax.Sleep(ctx, pause) != nil {
-			return context.Cause(ctx)
+			return at, context.Cause(ctx)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func retryable(err error) (pause time.Duration, ok bool) {
 }
 
 // attempt makes one read and hands its rows to each, which must not keep them.
-func (l *Lookup) attempt(ctx context.Context, keys []byte, each func(row []wire.Value) error) error {
+func (l *Lookup) attempt(ctx context.Context, keys []byte, each func(row []wire.Value) error) (at time.Time, err error) {
 	raw := gax.WithGRPCOptions(l.read.CallOption(keys))
 	stream := wire.NewStream(ctx, func(ctx context.Context, _ []byte) (wire.Receiver, error) {
 		recv, err := l.conn.Client().StreamingRead(ctx, l.routing, raw)
@@ -85,19 +85,26 @@ func (l *Lookup) attempt(ctx context.Context, keys []byte, each func(row []wire.
 		return onceReceiver{recv}, nil
 	}, wire.StreamOptions{})
 	defer stream.Close()
-	if err := l.checkColumns(stream); err != nil {
-		return withoutMark(err)
+	meta, err := stream.Metadata()
+	if err != nil {
+		return at, withoutMark(err)
+	}
+	if err := l.checkColumns(meta.GetRowType().GetFields()); err != nil {
+		return at, err
+	}
+	if t := meta.GetTransaction().GetReadTimestamp(); t != nil {
+		at = t.AsTime()
 	}
 	for {
 		row, err := stream.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return at, nil
 		}
 		if err != nil {
-			return withoutMark(err)
+			return at, withoutMark(err)
 		}
 		if err := each(row); err != nil {
-			return err
+			return at, err
 		}
 	}
 }
@@ -138,9 +145,15 @@ func (l *Lookup) fault(err error, op string, explain func(err error, op, object 
 		err = exhausted.err
 	}
 	err = explain(err, op, object)
-	if e, ok := errors.AsType[*fault.Error](err); ok && exhausted != nil {
-		e = e.WithHint(fmt.Sprintf("it failed %d times; --max-retries sets how often it is tried again", exhausted.attempts))
+	e, ok := errors.AsType[*fault.Error](err)
+	switch {
+	case !ok:
+		return err
+	case exhausted != nil:
+		return e.WithHint(fmt.Sprintf("it failed %d times; --max-retries sets how often it is tried again", exhausted.attempts))
+	case e.Code == codes.ResourceExhausted:
+		return e.WithHint("try again when the instance has less to do, or ask for less at once with a smaller --parallelism or --batch-keys")
+	default:
 		return e
 	}
-	return err
 }

@@ -3,7 +3,6 @@ package lookup
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc/codes"
@@ -40,37 +39,24 @@ type run struct {
 	blocks chan *Block
 	work   chan *batch
 	done   chan *batch
-	// window has a token for each batch that may be begun.
-	window chan struct{}
+	budget *budget
 	// idle are batches to be used again.
 	idle chan *batch
-	// underWay counts batches that are sent and not yet written.
-	underWay atomic.Int64
 
 	// failure is that of a record, sourceErr that of the input, behind everything
 	// that came before.
 	failure, sourceErr error
-	// rowBytes is about how large a row is; 0 before the first was read.
-	rowBytes atomic.Int64
-	// blindKeys is how many keys a batch may read before the first row was: more
-	// from batch to batch, as rows may be of any size.
-	blindKeys atomic.Int64
 }
-
-// firstKeys is how many keys the first batch reads at most.
-const firstKeys = 4
 
 // Run joins all records of source and writes them to out. On an error of the
 // input, a record or Spanner, ordered output has everything before it. Run
 // returns when all goroutines it started have ended.
 func (l *Lookup) Run(ctx context.Context, source Source, out Output) error {
-	window := batchesPerWorker * l.opt.Parallelism
 	r := &run{
-		Lookup: l, out: out,
+		Lookup: l, out: out, budget: newBudget(&l.opt),
 		blocks: make(chan *Block, 1), work: make(chan *batch), done: make(chan *batch, l.opt.Parallelism),
-		window: make(chan struct{}, window), idle: make(chan *batch, window+1),
 	}
-	r.blindKeys.Store(firstKeys)
+	r.idle = make(chan *batch, r.budget.maxBatches+1) // and the one being gathered
 	group, ctx := errgroup.WithContext(ctx)
 	sourceCtx, stopSource := context.WithCancel(ctx)
 	group.Go(func() error {
@@ -108,10 +94,9 @@ func (r *run) runWorkers(ctx context.Context) error {
 	var workers errgroup.Group
 	for range r.opt.Parallelism {
 		workers.Go(func() error {
-			w := newWorker(r.Lookup)
+			w := newWorker(r.Lookup, r.budget)
 			for b := range r.work {
 				w.work(ctx, b)
-				r.observe(b)
 				select {
 				case r.done <- b:
 				case <-ctx.Done():
@@ -136,41 +121,4 @@ func recordFault(number int64, b *Block) error {
 		reason = "field " + f.Field + ": " + reason
 	}
 	return fault.New(codes.InvalidArgument, "look up", object, reason)
-}
-
-// maxBatchRowBytes is about how many bytes of rows a batch asks for, and
-// maxWindowBytes about how much memory all have that are not yet written.
-const (
-	maxBatchRowBytes = 4 << 20
-	maxWindowBytes   = 96 << 20
-)
-
-// observe learns from a batch how large rows are; the average moves slowly down
-// and at once up.
-func (r *run) observe(b *batch) {
-	if b.rowsRead == 0 {
-		r.blindKeys.Store(min(r.blindKeys.Load()*8, MaxBatchKeys))
-		return
-	}
-	size, before := int64(b.rowBytes/b.rowsRead), r.rowBytes.Load()
-	if size < before {
-		size = before - (before-size)/8
-	}
-	r.rowBytes.Store(size)
-}
-
-// maxKeys is how many keys a batch may read, fewer where rows are large.
-func (r *run) maxKeys() int {
-	size := r.rowBytes.Load()
-	if size == 0 {
-		return int(min(int64(r.opt.BatchKeys), r.blindKeys.Load()))
-	}
-	return int(max(min(int64(r.opt.BatchKeys), maxBatchRowBytes/size), 1))
-}
-
-// maxBatches is how many batches there may be at once, fewer where rows are
-// large.
-func (r *run) maxBatches() int {
-	size := 3 * r.rowBytes.Load() * int64(r.maxKeys()) // as received, as a row, and encoded
-	return int(max(min(int64(cap(r.window)), maxWindowBytes/max(size, 1)), 2))
 }

@@ -145,6 +145,9 @@ func TestRetries(t *testing.T) {
 				if got := f.srv.Faults().Calls("StreamingRead"); got != calls || int64(got-1) != o.Progress.Retries.Load() {
 					t.Errorf("%d calls and %d retries, want %d calls", got, o.Progress.Retries.Load(), calls)
 				}
+				if (fault.Hint(err) != "") != (c.code == codes.ResourceExhausted || c.retried && maxRetries > 0) {
+					t.Errorf("hint %q", fault.Hint(err))
+				}
 				if fault.Code(err) != c.code || len(lines) > 0 || strings.Contains(err.Error(), "\n") {
 					t.Errorf("got %q, %v", lines, err)
 				}
@@ -301,7 +304,6 @@ func TestBadRecords(t *testing.T) {
 
 // Records before the damage in a block come out.
 func TestDamagedAvro(t *testing.T) {
-	const schema = `{"type":"record","name":"R","fields":[{"name":"Id","type":"long"}]}`
 	f := items(t, 5)
 	for name, c := range map[string]struct {
 		count int    // of records that the block claims to have
@@ -313,11 +315,7 @@ func TestDamagedAvro(t *testing.T) {
 		"a number too long":   {4, strings.Repeat("\xff", 11), "the Avro file is damaged"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			varint := func(n int) string { return string(binary.AppendVarint(nil, int64(n))) }
-			sized := func(s string) string { return varint(len(s)) + s }
-			sync := strings.Repeat("s", 16)
-			file := "Obj\x01" + varint(1) + sized("avro.schema") + sized(schema) + varint(0) + sync +
-				varint(c.count) + sized(varint(0)+varint(1)+varint(2)+c.rest) + sync
+			file := avroFile(c.count, varint(0)+varint(1)+varint(2)+c.rest)
 			l := f.open(itemOptions())
 			out := &collector{lookup: l, extend: format.ExtendOptions{Options: format.Options{Kind: format.NDJSON}}}
 			err := l.Run(t.Context(), source(t, l, strings.NewReader(file), format.SplitOptions{Kind: format.Avro}, lookup.KeyReaderOptions{}), out)
@@ -329,6 +327,25 @@ func TestDamagedAvro(t *testing.T) {
 			}
 		})
 	}
+}
+
+func varint(n int) string { return string(binary.AppendVarint(nil, int64(n))) }
+
+// avroFile is a file of one block that claims to have so many records of a field
+// Id.
+func avroFile(count int, block string) string {
+	const schema = `{"type":"record","name":"R","fields":[{"name":"Id","type":"long"}]}`
+	sized := func(s string) string { return varint(len(s)) + s }
+	sync := strings.Repeat("s", 16)
+	return "Obj\x01" + varint(1) + sized("avro.schema") + sized(schema) + varint(0) + sync + varint(count) + sized(block) + sync
+}
+
+func avroIDs(n int) string {
+	var block string
+	for i := range n {
+		block += varint(i)
+	}
+	return avroFile(n, block)
 }
 
 func TestKeyTooLong(t *testing.T) {
@@ -382,6 +399,85 @@ func TestLargeRows(t *testing.T) {
 	}
 }
 
+// Rows that are large only after many small ones are read in parts, and in order.
+func TestLargeRowsAfterSmallOnes(t *testing.T) {
+	const small, large, size = 500, 120, 20_000
+	f := items(t, small)
+	for i := range large {
+		f.write("Items", []string{"Id", "Name"}, []*structpb.Value{text(strconv.Itoa(small + i)), text(strings.Repeat("x", size))})
+	}
+	o := itemOptions()
+	o.MaxBytes = 10 * size
+	lines, err := f.run(f.open(o), itemRecords(upTo(small+large)...))
+	if err != nil || len(lines) != small+large {
+		t.Fatalf("%d lines, %v", len(lines), err)
+	}
+	for i, line := range lines {
+		if !strings.HasPrefix(line, fmt.Sprintf(`{"Id":%d,`, i)) || (len(line) > size) != (i >= small) {
+			t.Fatalf("line %d is %.40q of %d bytes", i, line, len(line))
+		}
+	}
+	if keys := o.Progress.KeysRead.Load(); keys <= small+large {
+		t.Errorf("%d keys read: no batch was too large", keys)
+	}
+}
+
+// Many records of one large row do not make a large batch: their output is made
+// as it is written.
+func TestManyRecordsOfALargeRow(t *testing.T) {
+	const n, size = 300, 100_000
+	f := start(t, emulator.Options{}, ddl)
+	f.write("Items", []string{"Id", "Name"}, []*structpb.Value{text("7"), text(strings.Repeat("x", size))})
+	o := itemOptions()
+	o.MaxBytes = 10 * size
+	l := f.open(o)
+	c := &chunkSizes{collector: collector{lookup: l}}
+	err := l.Run(t.Context(), source(t, l, strings.NewReader(strings.Repeat(itemRecords(7), n)), format.SplitOptions{}, lookup.KeyReaderOptions{}), c)
+	if lines := c.lines(); err != nil || len(lines) != n || o.Progress.KeysRead.Load() != 1 {
+		t.Errorf("%d lines of %d keys, %v", len(lines), o.Progress.KeysRead.Load(), err)
+	}
+	if c.largest > 5*size {
+		t.Errorf("a chunk has %d bytes", c.largest)
+	}
+}
+
+// chunkSizes keeps also how large the largest chunk was.
+type chunkSizes struct {
+	collector
+	largest int
+}
+
+func (c *chunkSizes) WriteChunk(b []byte, records int) error {
+	c.largest = max(c.largest, len(b))
+	return c.collector.WriteChunk(b, records)
+}
+
+// A record that cannot be written ends the run behind those of its batch that
+// came before it.
+func TestRecordThatCannotBeWritten(t *testing.T) {
+	f := start(t, emulator.Options{}, `CREATE TABLE Times (Id INT64, Moment TIMESTAMP) PRIMARY KEY (Id)`)
+	var rows [][]*structpb.Value
+	for i := range 10 {
+		at := "2026-01-31T12:00:00Z"
+		if i == 8 {
+			at = "2026-01-31T12:00:00.000000001Z"
+		}
+		rows = append(rows, []*structpb.Value{text(strconv.Itoa(i)), text(at)})
+	}
+	f.write("Times", []string{"Id", "Moment"}, rows...)
+	o := lookup.Options{Table: "Times", Columns: []string{"Moment"}, Key: []lookup.KeyColumn{{Column: "Id", Field: "Id"}}, Progress: new(lookup.Progress)}
+	l := f.open(o)
+	c := &collector{lookup: l, extend: format.ExtendOptions{Options: format.Options{Kind: format.Avro, Avro: format.AvroOptions{Timestamp: "micros"}}}}
+	err := l.Run(t.Context(), source(t, l, strings.NewReader(avroIDs(10)), format.SplitOptions{Kind: format.Avro}, lookup.KeyReaderOptions{}), c)
+	record, ok := errors.AsType[*lookup.RecordError](err)
+	if !ok || record.Number != 9 {
+		t.Errorf("got %v", err)
+	}
+	if c.records != 8 || o.Progress.Applied.Load() != 8 || o.Progress.Matched.Load() != 8 {
+		t.Errorf("%d records came out, %d applied, %d matched", c.records, o.Progress.Applied.Load(), o.Progress.Matched.Load())
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	f := items(t, 1)
 	for name, change := range map[string]func(*lookup.Options){
@@ -393,6 +489,7 @@ func TestOpenRefuses(t *testing.T) {
 		"batch keys":       func(o *lookup.Options) { o.BatchKeys = lookup.MaxBatchKeys + 1 },
 		"parallelism":      func(o *lookup.Options) { o.Parallelism = -1 },
 		"retries":          func(o *lookup.Options) { o.MaxRetries = -1 },
+		"bytes":            func(o *lookup.Options) { o.MaxBytes = -1 },
 		"cache of nothing": func(o *lookup.Options) { o.Cache = &lookup.CacheOptions{} },
 	} {
 		o := itemOptions()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -17,25 +18,42 @@ import (
 // out, or that an index is not unique.
 var errUnknownRow = errors.New("a row came back that was not asked for, or came twice")
 
+// errTooLarge is the end of a read whose rows are too large to be held together.
+var errTooLarge = errors.New("the rows of the batch are too large to be held together")
+
 // worker reads batches and joins their records, one batch after another.
 type worker struct {
 	*Lookup
+	budget   *budget
 	encoders map[format.Format]format.Encoder
 	key      []byte       // scratch
 	row      []wire.Value // scratch: a record and its row
 }
 
-func newWorker(l *Lookup) *worker {
-	return &worker{Lookup: l, encoders: map[format.Format]format.Encoder{}}
+func newWorker(l *Lookup, u *budget) *worker {
+	return &worker{Lookup: l, budget: u, encoders: map[format.Format]format.Encoder{}}
 }
 
-// work does everything with a batch but writing it.
+// work does with a batch what can be done before its turn, which is everything
+// but writing it unless it is too large.
 func (w *worker) work(ctx context.Context, b *batch) {
-	if b.err = w.fetch(ctx, b); b.err == nil {
-		b.err = w.join(b)
+	err := w.fetch(ctx, b)
+	b.tooLarge = errors.Is(err, errTooLarge)
+	switch {
+	case b.tooLarge:
+	case err != nil:
+		b.err = err
+	default:
+		b.err = w.join(b, w.budget.maxOut())
 	}
-	b.rows = keep(b.rows)
-	b.release()
+	w.budget.settle(b)
+	switch {
+	case b.tooLarge:
+		b.dropRows()
+		b.rows = keep(b.rows)
+	case b.err != nil || b.isJoined():
+		b.release()
+	}
 }
 
 // fetch reads the rows of the keys.
@@ -49,21 +67,19 @@ func (w *worker) fetch(ctx context.Context, b *batch) error {
 	var began time.Time
 	start := func() {
 		began = time.Now()
-		b.rows, b.rowsRead, b.rowBytes = b.rows[:0], 0, 0
-		for i := range b.slots {
-			if b.slots[i].read {
-				b.slots[i].row = nil
-			}
-		}
+		b.dropRows()
 	}
-	err := w.retried(ctx, b.keys, start, func(row []wire.Value) error { return w.take(b, row) })
+	at, err := w.retried(ctx, b.keys, start, func(row []wire.Value) error { return w.take(b, row) })
+	if errors.Is(err, errTooLarge) {
+		return err
+	}
 	if err != nil {
 		return w.fault(err, "look up keys in", fault.Writing)
 	}
 	if w.cache != nil {
 		for i := range b.slots {
 			if s := &b.slots[i]; s.read {
-				w.cache.put(s.key, s.row, began)
+				w.cache.put(s.key, cachedRow{s.row, began, at})
 			}
 		}
 	}
@@ -80,13 +96,10 @@ func (w *worker) take(b *batch, row []wire.Value) error {
 	if !known || !b.slots[at].read || b.slots[at].row != nil {
 		return errUnknownRow
 	}
-	start := len(b.rows)
-	for _, v := range row[:len(w.fields)] {
-		b.rows = wire.AppendElement(b.rows, v)
+	b.addRow(at, row[:len(w.fields)])
+	if !w.budget.grow(b) {
+		return errTooLarge
 	}
-	b.slots[at].row = b.rows[start:len(b.rows):len(b.rows)]
-	b.rowsRead++
-	b.rowBytes += len(b.rows) - start
 	return nil
 }
 
@@ -118,41 +131,39 @@ func (e *RecordError) Error() string { return fmt.Sprintf("record %d: %v", e.Num
 // Unwrap returns the cause.
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// join encodes the records of the batch with their rows.
-func (w *worker) join(b *batch) error {
+// join encodes records of the batch with their rows, the next ones, until there
+// are no more or so many bytes.
+func (w *worker) join(b *batch, most int) error {
 	enc, ok := w.encoders[b.format]
 	if !ok {
 		enc = b.format.NewEncoder()
 		w.encoders[b.format] = enc
 	}
 	counter, counts := enc.(format.RecordCounter)
-	for i := range b.records {
-		r := &b.records[i]
+	for ; b.joined < len(b.records) && len(b.out) < most; b.joined++ {
+		r := &b.records[b.joined]
 		w.row = append(w.row[:0], r.raw)
 		matched := r.slot != noSlot && b.slots[r.slot].row != nil
-		if matched {
-			b.matched++
-			w.row = appendValues(w.row, b.slots[r.slot].row)
-		} else {
-			b.unmatched++
-			if w.opt.Inner {
-				b.skipped++
-				continue
-			}
+		switch {
+		case matched:
+			row := b.slots[r.slot].row
+			w.row = appendValues(w.row, row)
+			b.out = slices.Grow(b.out, len(r.raw)+len(row))
+		case w.opt.Inner:
+			b.counts.unmatched++
+			b.counts.skipped++
+			continue
 		}
 		var err error
 		if b.out, err = enc.AppendRow(b.out, w.row); err != nil {
-			return &RecordError{b.first + int64(i), err}
+			return &RecordError{b.first + int64(b.joined), err}
 		}
 		made := 1
 		if counts {
 			made = counter.TakeRecords(1)
 		}
-		if b.outRecords += made; made > 0 {
-			b.applied++
-		} else {
-			b.skipped++
-		}
+		b.outRecords += made
+		b.counts.count(matched, made)
 	}
 	return nil
 }
