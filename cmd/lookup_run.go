@@ -1,9 +1,11 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -193,6 +195,19 @@ type lookupOutput struct {
 	form    format.Format
 	set     *output.Set
 	writer  *output.Writer
+	stdout  partWriter
+}
+
+// partWriter is a Writer that keeps how much of the last write was taken.
+type partWriter struct {
+	io.Writer
+	taken int
+}
+
+func (w *partWriter) Write(b []byte) (int, error) {
+	n, err := w.Writer.Write(b)
+	w.taken = n
+	return n, err
 }
 
 var _ lookup.Output = (*lookupOutput)(nil)
@@ -246,8 +261,9 @@ func (o *lookupOutput) open(b *lookup.Block) error {
 	}
 	const name = "lookup"
 	var err error
+	o.stdout.Writer = o.app.streams.Out
 	o.set, err = output.Open(output.Options{
-		Path: o.plan.options.output.path, Stdout: o.app.streams.Out, Overwrite: o.plan.options.output.overwrite,
+		Path: o.plan.options.output.path, Stdout: &o.stdout, Overwrite: o.plan.options.output.overwrite,
 		Extension: format.Extension(o.options.Kind, o.options.Compression),
 		Tables:    []output.Table{{Name: name, Header: header}},
 	})
@@ -282,9 +298,15 @@ func (o *lookupOutput) extend(b *lookup.Block) (format.Format, error) {
 	return format.Compress(o.plan.program.Format(o.ctx, f, names), o.options.Compression)
 }
 
-// WriteChunk implements lookup.Output.
+// WriteChunk implements lookup.Output. Of a chunk that a reader takes in part
+// before it goes away the whole lines count.
 func (o *lookupOutput) WriteChunk(b []byte, records int) error {
-	return o.writer.WriteChunk(b, records)
+	err := o.writer.WriteChunk(b, records)
+	lines := o.options.Kind == format.NDJSON && o.options.Compression == format.None && o.plan.program == nil
+	if isReaderGone(err) && lines && o.plan.options.output.isStdout() {
+		o.plan.progress.Applied.Add(int64(bytes.Count(b[:o.stdout.taken], []byte{'\n'})))
+	}
+	return err
 }
 
 func (o *lookupOutput) commit(ctx context.Context) error {
