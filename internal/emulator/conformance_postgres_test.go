@@ -120,6 +120,34 @@ func TestPostgreSQLDDL(t *testing.T) {
 	}
 }
 
+// Views and sequences of the dialect, and what they print.
+func TestPostgreSQLViewsAndSequences(t *testing.T) {
+	f := startPostgreSQL(t,
+		`CREATE SEQUENCE "Ids" BIT_REVERSED_POSITIVE SKIP RANGE 1 1000 START COUNTER 50`,
+		`CREATE TABLE t (k bigint DEFAULT nextval('"Ids"') PRIMARY KEY, "V" text)`,
+		`CREATE VIEW "Short" SQL SECURITY INVOKER AS SELECT "V" AS "W", length("V") AS n FROM t WHERE "V" IS NOT NULL`)
+	f.commit(t, &spannerpb.Mutation{Operation: &spannerpb.Mutation_Insert{Insert: write("t", "V", []any{"é"}, []any{nil})}})
+	if got := f.rows(t, `SELECT n, "W" FROM "Short"`, nil); got != "1,é" {
+		t.Error(got)
+	}
+	if got := f.rows(t, `SELECT count(*) FROM t WHERE k > 1000`, nil); got != "2" {
+		t.Error(got)
+	}
+	if got := f.rows(t, `SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1`, nil); got != "Short,VIEW|t,BASE TABLE" {
+		t.Error(got)
+	}
+	if err := f.query(t, &receiver{t: t}, &spannerpb.ExecuteSqlRequest{Sql: "SELECT * FROM short"}); statusCode(err) != codes.InvalidArgument {
+		t.Error(err)
+	}
+	resp, err := databasepb.NewDatabaseAdminClient(f.conn).GetDatabaseDdl(t.Context(), &databasepb.GetDatabaseDdlRequest{Database: postgreSQLDatabase})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.srv.CreateDatabase(t.Context(), "projects/p/instances/i/databases/again", databasepb.DatabaseDialect_POSTGRESQL, resp.GetStatements()...); err != nil {
+		t.Errorf("%v of %q", err, resp.GetStatements())
+	}
+}
+
 func TestPostgreSQLAlter(t *testing.T) {
 	f := startPostgreSQL(t, `CREATE TABLE t (k bigint PRIMARY KEY, a varchar(10) DEFAULT 'x', "B" bigint, at timestamptz)`, `CREATE INDEX by_b ON t ("B")`)
 	admin := databasepb.NewDatabaseAdminClient(f.conn)

@@ -40,7 +40,7 @@ func (s *Schema) DDL(database string) []string {
 		out = append(out, c.ddl(s.PostgreSQL))
 	}
 	for _, v := range s.Views {
-		out = append(out, v.ddl())
+		out = append(out, v.ddl(quoteName))
 	}
 	return out
 }

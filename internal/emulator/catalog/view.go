@@ -27,7 +27,7 @@ type View struct {
 
 // View finds a view by its name, qualified if it is in a named schema.
 func (s *Schema) View(name string) (*View, bool) {
-	i := slices.IndexFunc(s.Views, func(v *View) bool { return strings.EqualFold(v.Name, name) })
+	i := slices.IndexFunc(s.Views, func(v *View) bool { return v.Name == name || !s.PostgreSQL && strings.EqualFold(v.Name, name) })
 	if i < 0 {
 		return nil, false
 	}
@@ -99,7 +99,7 @@ func (e *editor) dropView(d *ast.DropView) error {
 	return nil
 }
 
-func (v *View) ddl() string {
+func (v *View) ddl(quoteName func(string) string) string {
 	return "CREATE VIEW " + quoteName(v.Name) + " SQL SECURITY " + v.Security() + " AS " + v.Text
 }
 

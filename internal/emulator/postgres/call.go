@@ -151,9 +151,40 @@ func (p *parser) respell(c *ast.CallExpr, name string) ast.Expr {
 	case "gen_random_uuid":
 		rename("GENERATE_UUID")
 		return &ast.CastExpr{Cast: c.Pos(), Rparen: c.End() - 1, Expr: c, Type: &ast.NamedType{Path: identsOf("UUID", c.Pos())}}
+	case "nextval":
+		return p.nextval(c)
 	case "unnest", "generate_series":
 		p.fail(unimplemented("function " + name + " outside FROM"))
 	}
+	return c
+}
+
+// nextval names a sequence by a string.
+func (p *parser) nextval(c *ast.CallExpr) ast.Expr {
+	var name *ast.StringLiteral
+	if len(c.Args) == 1 {
+		name, _ = c.Args[0].(*ast.ExprArg).Expr.(*ast.StringLiteral)
+	}
+	if name == nil {
+		p.failAt(c.Pos(), "function nextval takes the name of a sequence as a string")
+		return c
+	}
+	toks, err := lex(name.Value)
+	inner := &parser{text: name.Value, toks: toks}
+	if err != nil {
+		p.fail(err)
+		return c
+	}
+	path := inner.path()
+	if inner.err != nil || inner.tok().kind != kindEnd {
+		p.failAt(name.ValuePos, "invalid name of a sequence")
+		return c
+	}
+	for _, id := range path.Idents {
+		id.NamePos, id.NameEnd = name.ValuePos, name.ValueEnd
+	}
+	c.Func = &ast.Path{Idents: identsOf("GET_NEXT_SEQUENCE_VALUE", c.Func.Idents[0].NamePos)}
+	c.Args = []ast.Arg{&ast.SequenceArg{Sequence: name.ValuePos, Expr: path}}
 	return c
 }
 
