@@ -29,6 +29,10 @@ It serves the calls that spanbulk makes; every other answers UNIMPLEMENTED and
 names itself. Nothing is kept when it ends. It prints one line with its endpoint
 on stdout when it is ready: schema applied, data loaded.
 
+With --dialect postgresql the database is of the PostgreSQL dialect, and so are the
+statements of --ddl. What either dialect has and this server has not answers
+UNIMPLEMENTED and names itself: DML, window functions.
+
 With --chaos RATE each call of the Spanner service goes wrong with that
 probability, to try what a program makes of it: UNAVAILABLE before the work or
 after it, with the answer lost; ABORTED and RESOURCE_EXHAUSTED with a delay to
@@ -44,6 +48,9 @@ where an application is to be tested: https://cloud.google.com/spanner/docs/emul
 
 const emulatorExample = `  # One database with a schema and rows from files named after their tables
   spanbulk emulator --database projects/p/instances/i/databases/shop --ddl schema.sql --data rows/
+
+  # One of the PostgreSQL dialect
+  spanbulk emulator --database projects/p/instances/i/databases/shop --dialect postgresql --ddl schema.sql
 
   # With one call in twenty going wrong
   spanbulk emulator --database projects/p/instances/i/databases/shop --ddl schema.sql --chaos 0.05

@@ -4,7 +4,7 @@
 // The package holds the services (Spanner, DatabaseAdmin, InstanceAdmin,
 // Operations) and the registry of instances, databases, sessions and
 // transactions. Below it, store keeps the data, catalog the schemas, value
-// the types, changestream the records and partitions of change streams,
+// the types, postgres the parser of the PostgreSQL dialect, changestream the records and partitions of change streams,
 // infoschema the INFORMATION_SCHEMA views and sql the query engine.
 // Where the service and Google's emulator differ it does as the service does.
 // What it does not serve answers UNIMPLEMENTED and names itself.

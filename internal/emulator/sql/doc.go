@@ -1,6 +1,8 @@
-// Package sql evaluates GoogleSQL queries for the embedded Spanner.
+// Package sql evaluates queries for the embedded Spanner, in GoogleSQL and in
+// the PostgreSQL dialect.
 //
-// Prepare parses a statement with memefish and analyses it against the schema
+// Prepare parses a statement with memefish, or with package postgres into the
+// same syntax tree, and analyses it against the schema
 // of a relation.Snapshot: names become cells, every expression gets a type,
 // parameters without a type get one from their place, and the columns of the
 // result are known before a row is read. A Query is then run, as often as
@@ -12,7 +14,9 @@
 // How it is cut: parse.go, scope.go and select.go are the analysis of a query;
 // from_*.go produce rows, keyrange.go narrows scans by predicates on key
 // columns, aggregate*.go and order.go work on rows; expr_*.go are the kinds of
-// expression, func_*.go the functions by what they work on. CompileExpr serves
+// expression, func_*.go the functions by what they work on, pg*.go what
+// PostgreSQL means otherwise: its order of NULL and NaN, its conversions, its
+// numeric and its functions. CompileExpr serves
 // the store with the expressions of DDL.
 //
 // The package never writes data, never looks behind the Snapshot, and answers
