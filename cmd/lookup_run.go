@@ -301,6 +301,9 @@ func (o *lookupOutput) extend(b *lookup.Block) (format.Format, error) {
 // WriteChunk implements lookup.Output. Of a chunk that a reader takes in part
 // before it goes away the whole lines count.
 func (o *lookupOutput) WriteChunk(b []byte, records int) error {
+	if len(b) >= largeChunk {
+		o.app.collectOften()
+	}
 	err := o.writer.WriteChunk(b, records)
 	lines := o.options.Kind == format.NDJSON && o.options.Compression == format.None && o.plan.program == nil
 	if isReaderGone(err) && lines && o.plan.options.output.isStdout() {
