@@ -112,6 +112,20 @@ func (in *inbox) add(o *outbox) {
 	in.mu.Lock()
 	in.boxes = append(in.boxes, o)
 	in.mu.Unlock()
+	in.rouse()
+}
+
+func (in *inbox) len() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.boxes)
+}
+
+// rouse wakes the consumer if there is something for it.
+func (in *inbox) rouse() {
+	if in.len() == 0 {
+		return
+	}
 	select {
 	case in.wake <- struct{}{}:
 	default:

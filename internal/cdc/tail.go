@@ -380,9 +380,11 @@ func (r *run) startReader(p Partition) error {
 	return nil
 }
 
-// takeAll takes what all readers have ready.
+// takeAll takes what all readers have ready. What they bring meanwhile is for the
+// next time: if reading is faster than writing, there is always something.
 func (r *run) takeAll() error {
-	for !r.full {
+	defer r.inbox.rouse()
+	for n := r.inbox.len(); n > 0 && !r.full; n-- {
 		box := r.inbox.next()
 		if box == nil {
 			break

@@ -194,6 +194,29 @@ func TestTimeLimit(t *testing.T) {
 	})
 }
 
+// TestBacklog reads faster than the output takes: the state is saved and the
+// time limit holds all the same.
+func TestBacklog(t *testing.T) {
+	for _, order := range []cdc.Order{cdc.ByPartition, cdc.ByCommit} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newScript(manyChanges(500)...)
+			s.end = hanging
+			opt := s.options()
+			opt.End, opt.For, opt.ChunkBytes, opt.SaveEvery, opt.Order = time.Time{}, 30*time.Second, 2000, 5*time.Second, order
+			saved := 0
+			opt.Save = func(*cdc.SavedState) error { saved++; return nil }
+			out := &collector{fail: func([]byte) error { time.Sleep(time.Second); return nil }}
+			begun := time.Now()
+			if err := newTail(t, s, opt).Run(t.Context(), out); err != nil {
+				t.Fatal(err)
+			}
+			if d := time.Since(begun); d > 40*time.Second || saved < 6 {
+				t.Errorf("order %v: %d states saved in %v, want one every 5s for 30s", order, saved, d)
+			}
+		})
+	}
+}
+
 // TestMaxRecords stops after every number of records and goes on from the state:
 // each record comes once.
 func TestMaxRecords(t *testing.T) {
