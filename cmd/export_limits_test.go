@@ -12,6 +12,7 @@ import (
 
 	"spanbulk/internal/emulator"
 	"spanbulk/internal/output"
+	"spanbulk/internal/randtest"
 )
 
 // everyForm is each format with each compression.
@@ -67,7 +68,7 @@ func (e exported) recordText(t *testing.T, fields []*spannerpb.StructType_Field,
 // limit is one of Spanner's limits or, under the race detector, which takes ten
 // times as long, a tenth of it; the long run has it whole.
 func limit(n int) int {
-	if hasRaceDetector && rounds(1) == 1 {
+	if hasRaceDetector && randtest.Factor() == 1 {
 		return n / 10
 	}
 	return n
@@ -91,7 +92,7 @@ func TestManyPartitions(t *testing.T) {
 	if n := strings.Count(string(out), "\n"); n != len(rows) || len(seen) != n {
 		t.Errorf("%d lines, %d of them different, want %d", n, len(seen), len(rows))
 	}
-	if reads := s.server.Faults().Calls("StreamingRead"); reads < partitions {
+	if reads := s.Faults(t).Calls("StreamingRead"); reads < partitions {
 		t.Errorf("only %d partitions were read", reads)
 	}
 }

@@ -17,14 +17,15 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"spanbulk/internal/emulator"
+	"spanbulk/internal/randtest"
 )
 
 // TestExportEqualsPlainRead makes up tables with rows of every type, exports them
 // in random ways from a server that cuts messages anywhere and breaks streams,
 // reads the output back, and compares it with a plain read.
 func TestExportEqualsPlainRead(t *testing.T) {
-	r := newRand(t)
-	for round := range rounds(6) {
+	r := randtest.New(t)
+	for round := range randtest.Rounds(6) {
 		g := generate(r, round%2 == 1)
 		g.fill(r.IntN(120))
 		ok := t.Run(fmt.Sprintf("%d/%v", round, g.dialect()), func(t *testing.T) {
@@ -52,8 +53,10 @@ type trial struct {
 
 func newTrial(g *generated, s *testSpanner, t *testing.T) *trial {
 	x := &trial{generated: g, s: s, args: []string{"--table", g.tableName()}}
-	x.s.server.Faults().Clear()
-	x.s.server.SetMessages(emulator.Messages{})
+	x.s.Trouble(func(s *emulator.Server) {
+		s.Faults().Clear()
+		s.SetMessages(emulator.Messages{})
+	})
 	pick(g.r, x.wholeTable, x.ofColumns, x.ofIndex, x.ofKeys, x.ofKeyRange, x.ofPrefix, x.ofCondition, x.ofCondition, x.ofQuery)(t)
 	x.chooseFormat()
 	x.chooseOutput(t)
@@ -276,11 +279,13 @@ func (x *trial) chooseOutput(t *testing.T) {
 func (x *trial) run(t *testing.T) {
 	t.Helper()
 	r := x.r
-	x.s.server.SetMessages(emulator.Messages{
-		MaxBytes: pick(r, 3, 100, 0), MaxRows: pick(r, 1, 5, 0), NoLast: r.IntN(2) == 0,
-		TokenEvery: pick(r, 1, 3), Tokens: pick(r, emulator.TokensOnRows, emulator.NoTokens),
+	x.s.Trouble(func(s *emulator.Server) {
+		s.SetMessages(emulator.Messages{
+			MaxBytes: pick(r, 3, 100, 0), MaxRows: pick(r, 1, 5, 0), NoLast: r.IntN(2) == 0,
+			TokenEvery: pick(r, 1, 3), Tokens: pick(r, emulator.TokensOnRows, emulator.NoTokens),
+		})
+		s.Faults().SetFunc(randomFaults(r, r.IntN(6)))
 	})
-	x.s.server.Faults().SetFunc(randomFaults(r, r.IntN(6)))
 	stdout := x.s.mustExport(t, x.args...)
 	files := [][]byte{stdout}
 	if x.path != "" {

@@ -32,11 +32,11 @@ func things(names ...string) [][]*structpb.Value {
 func TestServiceFlagsAreInEveryRequest(t *testing.T) {
 	s := startSpanner(t, emulator.Options{}, thingsDDL)
 	s.insert(t, "Things", []string{"Id", "Name"}, things("a", "b", "c"))
-	p, endpoint := startProxy(t, s)
+	p, proxied := startProxy(t, s)
 	service := []string{"--quiet", "--data-boost", "--rpc-priority", "low", "--request-tag", "nightly", "--transaction-tag", "backup",
 		"--directed-read", "us-east1:READ_ONLY", "--database-role", "reader", "--max-partitions", "7", "--partition-size-bytes", "1MiB"}
 	for _, what := range [][]string{{"--table", "Things"}, {"--table", "Things", "--where", "Name != 'b'"}, {"--query", "SELECT Name FROM Things"}} {
-		if _, stderr, code := exportFrom(t, endpoint, append(what, service...)...); code != exitDone {
+		if _, stderr, code := exportFrom(t, proxied, append(what, service...)...); code != exitDone {
 			t.Fatalf("%q: %s", what, stderr)
 		}
 	}
@@ -99,8 +99,8 @@ func TestServiceFlagsAreInEveryRequest(t *testing.T) {
 // schema read at its timestamp.
 func TestEverythingIsOfOneSnapshot(t *testing.T) {
 	s := startSpanner(t, emulator.Options{}, thingsDDL, strings.Replace(thingsDDL, "Things", "Others", 1))
-	p, endpoint := startProxy(t, s)
-	if _, stderr, code := exportFrom(t, endpoint, "--quiet", "--all-tables", "--output", t.TempDir()+"/all/"); code != exitDone {
+	p, proxied := startProxy(t, s)
+	if _, stderr, code := exportFrom(t, proxied, "--quiet", "--all-tables", "--output", t.TempDir()+"/all/"); code != exitDone {
 		t.Fatal(stderr)
 	}
 	begun := sent[*spannerpb.BeginTransactionRequest](p)
@@ -125,7 +125,7 @@ func TestEverythingIsOfOneSnapshot(t *testing.T) {
 // TestImpersonationReachesTheConnection follows the flag up to where credentials
 // are made.
 func TestImpersonationReachesTheConnection(t *testing.T) {
-	o := connectionOptions{databaseFlags: databaseFlags{database: testDatabase}, impersonate: "exporter@p.iam.gserviceaccount.com", role: "reader"}
+	o := connectionOptions{databaseFlags: databaseFlags{database: "projects/p/instances/i/databases/d"}, impersonate: "exporter@p.iam.gserviceaccount.com", role: "reader"}
 	options, err := o.databaseOptions(newApp(Streams{}), 4)
 	if err != nil || options.Impersonate != o.impersonate || options.Role != "reader" {
 		t.Errorf("got %+v, %v", options, err)
@@ -142,7 +142,7 @@ func TestDeclaredTypes(t *testing.T) {
 	history := structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{text("1"), structpb.NewNullValue()}})
 	s.insert(t, "Orders", []string{"Id", "Detail", "State", "History"}, [][]*structpb.Value{{text("1"), text("CAES"), text("2"), history}})
 	s.insert(t, "OpenOrders", []string{"Id", "State"}, [][]*structpb.Value{{text("1"), text("2")}})
-	p, endpoint := startProxy(t, s)
+	p, proxied := startProxy(t, s)
 	p.change = declareTypes
 	for _, tt := range []struct {
 		args []string
@@ -154,12 +154,12 @@ func TestDeclaredTypes(t *testing.T) {
 		{[]string{"--table", "OpenOrders"}, `{"Id":1,"State":2}` + "\n"},
 		{[]string{"--table", "OpenOrders", "--where", "Id = 1"}, `{"Id":1,"State":2}` + "\n"},
 	} {
-		out, stderr, code := exportFrom(t, endpoint, append(tt.args, "--quiet")...)
+		out, stderr, code := exportFrom(t, proxied, append(tt.args, "--quiet")...)
 		if code != exitDone || string(out) != tt.want {
 			t.Errorf("%q: exit code %d, %s: got %s, want %s", tt.args, code, stderr, out, tt.want)
 		}
 	}
-	if _, stderr, code := exportFrom(t, endpoint, "--quiet", "--table", "Orders", "--columns", "Tokens"); code != exitUsage || stderr != "spanbulk: --columns: column Tokens cannot be read: it is a TOKENLIST\n" {
+	if _, stderr, code := exportFrom(t, proxied, "--quiet", "--table", "Orders", "--columns", "Tokens"); code != exitUsage || stderr != "spanbulk: --columns: column Tokens cannot be read: it is a TOKENLIST\n" {
 		t.Errorf("a TOKENLIST column: exit code %d, %s", code, stderr)
 	}
 	for _, r := range sent[*spannerpb.PartitionReadRequest](p) {
@@ -167,11 +167,11 @@ func TestDeclaredTypes(t *testing.T) {
 			t.Error("a view was read like a table")
 		}
 	}
-	if _, stderr, code := exportFrom(t, endpoint, "--quiet", "--table", "OpenOrders", "--key", "[1]"); code != exitUsage || stderr != "spanbulk: OpenOrders is a view and has no keys\n" {
+	if _, stderr, code := exportFrom(t, proxied, "--quiet", "--table", "OpenOrders", "--key", "[1]"); code != exitUsage || stderr != "spanbulk: OpenOrders is a view and has no keys\n" {
 		t.Errorf("a key of a view: exit code %d, %s", code, stderr)
 	}
 	dir := t.TempDir() + "/all/"
-	if _, stderr, code := exportFrom(t, endpoint, "--quiet", "--all-tables", "--output", dir); code != exitDone || strings.Contains(listFiles(t, dir), "OpenOrders") {
+	if _, stderr, code := exportFrom(t, proxied, "--quiet", "--all-tables", "--output", dir); code != exitDone || strings.Contains(listFiles(t, dir), "OpenOrders") {
 		t.Errorf("--all-tables: exit code %d, %s: %s", code, stderr, listFiles(t, dir))
 	}
 }

@@ -37,7 +37,7 @@ func TestImportEndsWhileThePipeIsIdle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.deleteAll(t, "T")
-			if stderr, code := importInto(t, s.endpoint, strings.NewReader(`{"Id":1,"Name":"one"}`), "--quiet", "--table", "T"); code != exitDone {
+			if stderr, code := importInto(t, s.target, strings.NewReader(`{"Id":1,"Name":"one"}`), "--quiet", "--table", "T"); code != exitDone {
 				t.Fatal(stderr)
 			}
 			r, w, err := os.Pipe()
@@ -54,7 +54,7 @@ func TestImportEndsWhileThePipeIsIdle(t *testing.T) {
 			}
 			ended := make(chan string, 1)
 			go func() {
-				stderr, code := importInto(t, s.endpoint, r, append([]string{"--quiet", "--table", "T"}, c.args...)...)
+				stderr, code := importInto(t, s.target, r, append([]string{"--quiet", "--table", "T"}, c.args...)...)
 				ended <- fmt.Sprintf("exit code %d: %s", code, stderr)
 			}()
 			select {
@@ -82,7 +82,7 @@ func TestDeadLettersAreThereAtOnce(t *testing.T) {
 	defer r.Close()
 	ended := make(chan int, 1)
 	go func() {
-		_, code := importInto(t, s.endpoint, r, "--quiet", "--table", "T", "--dead-letter", path)
+		_, code := importInto(t, s.target, r, "--quiet", "--table", "T", "--dead-letter", path)
 		ended <- code
 	}()
 	if _, err := w.WriteString("{\"Id\":\"x\"}\n"); err != nil {
@@ -136,7 +136,7 @@ func TestImportGoogleExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := startSpanner(t, emulator.Options{}, "CREATE TABLE EmptyTable (id INT64 NOT NULL) PRIMARY KEY (id)", "CREATE TABLE Float32Table (Key STRING(MAX) NOT NULL, Float32Value FLOAT32) PRIMARY KEY (Key)")
-	if stderr, code := importInto(t, s.endpoint, strings.NewReader(""), "--quiet", dir); code != exitDone {
+	if stderr, code := importInto(t, s.target, strings.NewReader(""), "--quiet", dir); code != exitDone {
 		t.Fatal(stderr)
 	}
 	rows := s.query(t, "SELECT Key, Float32Value FROM Float32Table").rows
@@ -154,7 +154,7 @@ func TestImportGoogleExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stderr, code := importInto(t, s.endpoint, strings.NewReader(""), "--quiet", dir)
+	stderr, code := importInto(t, s.target, strings.NewReader(""), "--quiet", dir)
 	if code != exitFailed || !strings.Contains(stderr, "the file's md5 is not the one in the manifest") || len(s.query(t, "SELECT Key FROM Float32Table").rows) != 0 {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
@@ -197,7 +197,7 @@ func TestImportAvroOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := startSpanner(t, emulator.Options{}, "CREATE TABLE Orders (Id INT64 NOT NULL, State STRING(MAX), `When` TIMESTAMP, Day DATE, Total NUMERIC, Tags ARRAY<STRING(MAX)>) PRIMARY KEY (Id)")
-	if stderr, code := importInto(t, s.endpoint, strings.NewReader(""), "--quiet", "--table", "Orders", "--unknown-fields", "ignore", path); code != exitDone {
+	if stderr, code := importInto(t, s.target, strings.NewReader(""), "--quiet", "--table", "Orders", "--unknown-fields", "ignore", path); code != exitDone {
 		t.Fatal(stderr)
 	}
 	got := s.read(t, &spannerpb.ReadRequest{Table: "Orders", Columns: []string{"Id", "State", "When", "Day", "Total", "Tags"}, KeySet: &spannerpb.KeySet{All: true}})

@@ -56,7 +56,7 @@ func TestImportRefusalTable(t *testing.T) {
 					t.Run(fmt.Sprintf("%s, %s, %s, %s", tt.name, policy, handler, method), func(t *testing.T) {
 						s.deleteAll(t, "T")
 						in := `{"t":"T","op":"insert","Id":1,"Name":"one","Mail":"one@x"}` + "\n"
-						if stderr, code := importInto(t, s.endpoint, strings.NewReader(in), "--quiet", "--table-field", "t", "--operation-field", "op"); code != exitDone {
+						if stderr, code := importInto(t, s.target, strings.NewReader(in), "--quiet", "--table-field", "t", "--operation-field", "op"); code != exitDone {
 							t.Fatal(stderr)
 						}
 						in = `{"t":"T","op":"insert","Id":2,"Name":"two","Mail":"two@x"}` + "\n" + tt.record + "\n" + `{"t":"T","op":"insert","Id":3,"Name":"three","Mail":"three@x"}` + "\n"
@@ -67,7 +67,7 @@ func TestImportRefusalTable(t *testing.T) {
 						if handler == "dead-letter" {
 							args = append(args, "--dead-letter", letter)
 						}
-						stderr, code := importInto(t, s.endpoint, strings.NewReader(in), args...)
+						stderr, code := importInto(t, s.target, strings.NewReader(in), args...)
 						handled := tt.fate == refused || tt.fate == byPolicy && policy == "route-to-failure-handler"
 						want := exitFailed
 						switch {

@@ -16,14 +16,15 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"spanbulk/internal/emulator"
+	"spanbulk/internal/randtest"
 )
 
 // importInto runs spanbulk import in this process.
-func importInto(t *testing.T, endpoint string, stdin io.Reader, args ...string) (stderr string, code int) {
+func importInto(t *testing.T, to target, stdin io.Reader, args ...string) (stderr string, code int) {
 	t.Helper()
 	s, out, errs := testStreams(nil)
 	s.In = stdin
-	code = newApp(s).run(t.Context(), append([]string{"import", "-d", testDatabase, "--emulator-endpoint", endpoint, "--show-values", "true"}, args...))
+	code = newApp(s).run(t.Context(), append([]string{"import", "-d", to.database, "--emulator-endpoint", to.endpoint, "--show-values", "true"}, args...))
 	if out.Len() > 0 {
 		t.Errorf("import wrote to stdout: %.100q", out)
 	}
@@ -34,8 +35,8 @@ func importInto(t *testing.T, endpoint string, stdin io.Reader, args ...string) 
 // random ways, imports that into an empty table of the same schema in random
 // ways, and compares the wire bytes of full reads of both.
 func TestImportOfExport(t *testing.T) {
-	r := newRand(t)
-	for round := range rounds(4) {
+	r := randtest.New(t)
+	for round := range randtest.Rounds(4) {
 		g := generate(r, round%2 == 1)
 		g.fill(r.IntN(120))
 		ok := t.Run(fmt.Sprintf("%d/%v", round, g.dialect()), func(t *testing.T) {
@@ -73,7 +74,7 @@ func roundTrip(t *testing.T, g *generated, from, to *testSpanner) {
 			args = append(args, "--table", g.tableName(), "--format", x.form.kind)
 		}
 	}
-	if stderr, code := importInto(t, to.endpoint, stdin, args...); code != exitDone {
+	if stderr, code := importInto(t, to.target, stdin, args...); code != exitDone {
 		t.Fatalf("export %q, import %q: exit code %d: %s", x.args, args, code, stderr)
 	}
 	all := &spannerpb.KeySet{All: true}
@@ -146,7 +147,7 @@ func TestImportOfExtremes(t *testing.T) {
 		return structpb.NewListValue(&structpb.ListValue{Values: values})
 	}
 	size := 1 << 20
-	if rounds(1) > 1 && !hasRaceDetector {
+	if randtest.Factor() > 1 && !hasRaceDetector {
 		size = 10 << 20 // the most that a value can have
 	}
 	wide := strings.Repeat("🌍", size/4)
@@ -191,7 +192,7 @@ func throughDirectory(t *testing.T, from, to *testSpanner, kind, compression str
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out") + "/"
 	from.mustExport(t, "--table", "Edges", "--output", dir, "--format", kind, "--compression", compression)
-	if stderr, code := importInto(t, to.endpoint, strings.NewReader(""), "--quiet", dir); code != exitDone {
+	if stderr, code := importInto(t, to.target, strings.NewReader(""), "--quiet", dir); code != exitDone {
 		t.Fatalf("%s, %s: exit code %d: %s", kind, compression, code, stderr)
 	}
 }

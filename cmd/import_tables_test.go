@@ -20,7 +20,7 @@ import (
 func TestTablesThatComeLater(t *testing.T) {
 	s := startSpanner(t, emulator.Options{}, "CREATE TABLE First (Id INT64) PRIMARY KEY (Id)")
 	conn, err := database.Open(t.Context(), database.Options{
-		Name: database.Name{Project: "p", Instance: "i", Database: "test"}, EmulatorEndpoint: s.endpoint, Channels: 1,
+		Name: s.Name, EmulatorEndpoint: s.endpoint, Channels: 1,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestTablesThatComeLater(t *testing.T) {
 func (s *testSpanner) updateDDL(t *testing.T, statements ...string) {
 	t.Helper()
 	op, err := databasepb.NewDatabaseAdminClient(s.conn).UpdateDatabaseDdl(t.Context(), &databasepb.UpdateDatabaseDdlRequest{
-		Database: testDatabase, Statements: statements,
+		Database: s.database, Statements: statements,
 	})
 	if err != nil || op.GetError() != nil {
 		t.Fatal(err, op.GetError())

@@ -28,9 +28,9 @@ type proxy struct {
 	requests []proto.Message
 }
 
-func startProxy(t *testing.T, s *testSpanner) (p *proxy, endpoint string) {
+func startProxy(t *testing.T, s *testSpanner) (*proxy, target) {
 	t.Helper()
-	p = &proxy{to: s.client}
+	p := &proxy{to: s.client}
 	server := grpc.NewServer()
 	spannerpb.RegisterSpannerServer(server, p)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,7 +40,7 @@ func startProxy(t *testing.T, s *testSpanner) (p *proxy, endpoint string) {
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) })
 	t.Cleanup(func() { server.Stop(); serving.Wait() })
-	return p, listener.Addr().String()
+	return p, target{s.database, listener.Addr().String()}
 }
 
 // sent returns the requests of a type so far.

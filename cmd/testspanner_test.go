@@ -5,9 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,20 +17,21 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"spanbulk/internal/emulator"
+	"spanbulk/internal/spannertest"
 	"spanbulk/internal/wire"
 )
 
-// testDatabase is the name of the database of a testSpanner.
-const testDatabase = "projects/p/instances/i/databases/test"
+// target is a database on a server that speaks plain text.
+type target struct{ database, endpoint string }
 
-// testSpanner is an embedded Spanner with one database, and a client of it that
-// shares nothing with the code under test.
+// testSpanner is a database, and a client of it that shares nothing with the code
+// under test.
 type testSpanner struct {
-	server   *emulator.Server
-	endpoint string
-	conn     *grpc.ClientConn
-	client   spannerpb.SpannerClient
-	session  string
+	*spannertest.Database
+	target
+	conn    *grpc.ClientConn
+	client  spannerpb.SpannerClient
+	session string
 }
 
 func startSpanner(t *testing.T, o emulator.Options, ddl ...string) *testSpanner {
@@ -42,25 +41,19 @@ func startSpanner(t *testing.T, o emulator.Options, ddl ...string) *testSpanner 
 
 func startSpannerIn(t *testing.T, dialect databasepb.DatabaseDialect, o emulator.Options, ddl ...string) *testSpanner {
 	t.Helper()
-	server, err := emulator.New(o)
-	if err != nil {
-		t.Fatal(err)
+	db := spannertest.New(t, spannertest.Options{Emulator: o, Dialect: dialect, DDL: ddl})
+	if db.Endpoint == "" {
+		t.Skip("needs an emulator: the test's own client speaks plain text")
 	}
-	t.Cleanup(server.Close)
-	if err := server.CreateDatabase(t.Context(), testDatabase, dialect, ddl...); err != nil {
-		t.Fatalf("%v in %q", err, ddl)
-	}
-	s := &testSpanner{server: server}
-	if s.endpoint, err = server.Start("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
+	s := &testSpanner{Database: db, target: target{db.Name.String(), db.Endpoint}}
+	var err error
 	if s.conn, err = grpc.NewClient("passthrough:///"+s.endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(100<<20))); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.conn.Close() })
 	s.client = spannerpb.NewSpannerClient(s.conn)
-	session, err := s.client.CreateSession(t.Context(), &spannerpb.CreateSessionRequest{Database: testDatabase})
+	session, err := s.client.CreateSession(t.Context(), &spannerpb.CreateSessionRequest{Database: s.database})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,49 +138,25 @@ func collect(t *testing.T, stream resultReceiver) *resultSet {
 	return r
 }
 
-// exportFrom runs spanbulk export against endpoint in this process, without
+// exportFrom runs spanbulk export in this process, without
 // pauses before it opens a broken stream again.
-func exportFrom(t *testing.T, endpoint string, args ...string) (stdout []byte, stderr string, code int) {
+func exportFrom(t *testing.T, from target, args ...string) (stdout []byte, stderr string, code int) {
 	t.Helper()
 	s, out, errs := testStreams(nil)
 	a := newApp(s)
 	a.retry = wire.Retry{Initial: time.Nanosecond, Max: time.Nanosecond}
-	code = a.run(t.Context(), append([]string{"export", "-d", testDatabase, "--emulator-endpoint", endpoint}, args...))
+	code = a.run(t.Context(), append([]string{"export", "-d", from.database, "--emulator-endpoint", from.endpoint}, args...))
 	return out.Bytes(), errs.String(), code
 }
 
 // mustExport is exportFrom that has to succeed; it returns what went to stdout.
 func (s *testSpanner) mustExport(t *testing.T, args ...string) []byte {
 	t.Helper()
-	out, stderr, code := exportFrom(t, s.endpoint, append([]string{"--quiet"}, args...)...)
+	out, stderr, code := exportFrom(t, s.target, append([]string{"--quiet"}, args...)...)
 	if code != exitDone {
 		t.Fatalf("export %q: exit code %d: %s", args, code, stderr)
 	}
 	return out
-}
-
-// rounds multiplies a usual number of rounds by SPANBULK_TEST_ROUNDS.
-func rounds(usual int) int {
-	if factor, err := strconv.Atoi(os.Getenv("SPANBULK_TEST_ROUNDS")); err == nil && factor > 1 {
-		return usual * factor
-	}
-	return usual
-}
-
-// newRand returns a source whose seed is printed when the test fails;
-// SPANBULK_TEST_SEED repeats a run.
-func newRand(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("SPANBULK_TEST_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("repeat with SPANBULK_TEST_SEED=%d", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 0))
 }
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }

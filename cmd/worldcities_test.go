@@ -39,7 +39,7 @@ func TestExportWorldCities(t *testing.T) {
 		t.Fatal(err)
 	}
 	spanner := startSpanner(t, emulator.Options{}, `CREATE TABLE Cities (geonameid INT64 NOT NULL, name STRING(MAX), country STRING(MAX), subcountry STRING(MAX)) PRIMARY KEY (geonameid)`)
-	if _, err := emulator.Load(t.Context(), spanner.server, testDatabase, dir); err != nil {
+	if _, err := emulator.Load(t.Context(), spanner.Embedded(t, "rows from files"), spanner.database, dir); err != nil {
 		t.Fatal(err)
 	}
 	out := spanner.mustExport(t, "--table", "Cities")

@@ -18,6 +18,8 @@ import (
 	"spanbulk/internal/database"
 	"spanbulk/internal/emulator"
 	"spanbulk/internal/fault"
+	"spanbulk/internal/randtest"
+	"spanbulk/internal/spannertest"
 )
 
 var googleDDL = []string{
@@ -35,38 +37,20 @@ var postgresDDL = []string{
 	`CREATE CHANGE STREAM "Moving" FOR ALL WITH (value_capture_type = 'NEW_ROW_AND_OLD_VALUES', partition_mode = 'MUTABLE_KEY_RANGE')`,
 }
 
-// server is an embedded Spanner and a connection to it.
+// server is a database with change streams, and a connection to it.
 type server struct {
-	*emulator.Server
-	conn     *database.Conn
-	endpoint string
+	*spannertest.Database
+	conn *database.Conn
 }
 
 func startServer(t *testing.T, dialect databasepb.DatabaseDialect, opt emulator.Options) *server {
 	t.Helper()
-	srv, err := emulator.New(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Close)
-	endpoint, err := srv.Start("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := database.Name{Project: "p", Instance: "i", Database: "db"}
 	ddl := googleDDL
 	if dialect == databasepb.DatabaseDialect_POSTGRESQL {
 		ddl = postgresDDL
 	}
-	if err := srv.CreateDatabase(t.Context(), name.String(), dialect, ddl...); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := database.Open(t.Context(), database.Options{Name: name, EmulatorEndpoint: endpoint, Channels: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	return &server{srv, conn, endpoint}
+	spanner := spannertest.New(t, spannertest.Options{Emulator: opt, Dialect: dialect, DDL: ddl})
+	return &server{spanner, spanner.Open(t, 2)}
 }
 
 func (s *server) open(t *testing.T, stream string) cdc.Source {
@@ -119,19 +103,28 @@ type event struct {
 
 func (e event) row() string { return e.table + "/" + e.key }
 
+// shuffle splits, merges or moves a partition of a stream, if the server lets
+// a test do that.
+func (s *server) shuffle(t *testing.T, r *rand.Rand, stream string) {
+	t.Helper()
+	s.Trouble(func(srv *emulator.Server) {
+		topology, err := srv.ChangeStream(s.Name.String(), stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = topology.Shuffle(r) // what is too narrow to split stays
+	})
+}
+
 // workload commits n random transactions and returns what they did to rows, in
 // commit order; rows say which rows there are. Partitions of the stream split,
 // merge and move between.
 func (s *server) workload(t *testing.T, r *rand.Rand, n int, rows map[string]bool, stream string) []event {
 	t.Helper()
-	topology, err := s.ChangeStream(s.conn.Name().String(), stream)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []event
 	for range n {
 		if r.IntN(3) == 0 {
-			_ = topology.Shuffle(r) // what is too narrow to split stays
+			s.shuffle(t, r, stream)
 		}
 		var mutations []*spannerpb.Mutation
 		var events []event
@@ -220,8 +213,8 @@ func checkEvents(t *testing.T, got, want []event) {
 // TestServer tails an embedded Spanner whose partitions change at random, which
 // breaks calls off, and is killed and begun again.
 func TestServer(t *testing.T) {
-	r := newRand(t)
-	for round := range rounds(4) {
+	r := randtest.New(t)
+	for round := range randtest.Rounds(4) {
 		stream := [...]string{"Changes", "Moving"}[round%2]
 		dialect := [...]databasepb.DatabaseDialect{databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, databasepb.DatabaseDialect_POSTGRESQL}[round/2%2]
 		seed := r.Uint64()
@@ -235,7 +228,7 @@ func serverRound(t *testing.T, r *rand.Rand, dialect databasepb.DatabaseDialect,
 	partitions := emulator.ChangeStreams{Partitions: 1 + r.IntN(4)}
 	if r.IntN(2) == 0 {
 		partitions.ShuffleEvery, partitions.Seed = 50*time.Millisecond, r.Uint64()
-		if rounds(1) > 1 { // which takes time
+		if randtest.Factor() > 1 { // which takes time
 			partitions.ShuffleEvery = 5 * time.Millisecond
 		}
 	}
@@ -246,7 +239,9 @@ func serverRound(t *testing.T, r *rand.Rand, dialect databasepb.DatabaseDialect,
 		t.Fatal(err)
 	}
 	if r.IntN(2) == 0 {
-		srv.Faults().Set(emulator.Rule{Method: "ExecuteStreamingSql", From: 2, Every: 3, Fault: emulator.Fault{Code: 14, Message: "try again"}})
+		srv.Trouble(func(s *emulator.Server) {
+			s.Faults().Set(emulator.Rule{Method: "ExecuteStreamingSql", From: 2, Every: 3, Fault: emulator.Fault{Code: 14, Message: "try again"}})
+		})
 	}
 	opt := cdc.Options{Start: cdc.At(begin), Metadata: []string{"all", "partition-token"}, MaxQueries: 64, Retry: cdc.Backoff{Initial: time.Millisecond, Max: 10 * time.Millisecond}}
 	if r.IntN(2) == 0 {

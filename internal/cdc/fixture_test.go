@@ -2,9 +2,7 @@ package cdc_test
 
 import (
 	"encoding/json"
-	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,30 +21,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(code)
 	}))
-}
-
-// rounds multiplies a usual number of rounds by SPANBULK_TEST_ROUNDS.
-func rounds(usual int) int {
-	if factor, err := strconv.Atoi(os.Getenv("SPANBULK_TEST_ROUNDS")); err == nil && factor > 1 {
-		return usual * factor
-	}
-	return usual
-}
-
-// newRand returns a source whose seed is printed when the test fails;
-// SPANBULK_TEST_SEED repeats a run.
-func newRand(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("SPANBULK_TEST_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("repeat with SPANBULK_TEST_SEED=%d", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 0))
 }
 
 // collector is an Output that keeps what it takes in memory.

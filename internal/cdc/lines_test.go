@@ -11,13 +11,14 @@ import (
 
 	"spanbulk/internal/cdc"
 	"spanbulk/internal/format"
+	"spanbulk/internal/randtest"
 	"spanbulk/internal/transform"
 )
 
 // TestFormsAgree reads one history in every form that Spanner has for it: the
 // lines are the same.
 func TestFormsAgree(t *testing.T) {
-	seed := newRand(t).Uint64()
+	seed := randtest.New(t).Uint64()
 	var want []string
 	for _, f := range []form{googleSQL, postgreSQL} {
 		w := newWorld(rand.New(rand.NewPCG(seed, 0)), f, 100)

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"spanbulk/internal/cdc"
+	"spanbulk/internal/randtest"
 )
 
 // line is what the checks read of a line of output.
@@ -114,8 +115,8 @@ func breaks(r *rand.Rand, chance float64) func(cdc.Query) (int, error) {
 // TestModel reads random histories through random breaks and kills: whatever
 // happens, the output is the history.
 func TestModel(t *testing.T) {
-	r := newRand(t)
-	for round := range rounds(12) {
+	r := randtest.New(t)
+	for round := range randtest.Rounds(12) {
 		f := form(round % 3)
 		seed := r.Uint64()
 		t.Run(fmt.Sprintf("%v/%d", f, round), func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"spanbulk/internal/emulator"
+	"spanbulk/internal/randtest"
 )
 
 // peerModule is a public tool that reads change streams.
@@ -25,7 +26,7 @@ const peerModule = "github.com/cloudspannerecosystem/spanner-change-streams-tail
 // spanbulk tail: both must see the same records. It takes long, as the tool must
 // be built.
 func TestPeer(t *testing.T) {
-	if rounds(1) < 10 {
+	if randtest.Factor() < 10 {
 		t.Skip("only with SPANBULK_TEST_ROUNDS=10 or more")
 	}
 	dir, err := programDirectory()
@@ -41,7 +42,7 @@ func TestPeer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRand(t)
+	r := randtest.New(t)
 	for _, dialect := range []databasepb.DatabaseDialect{databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, databasepb.DatabaseDialect_POSTGRESQL} {
 		for _, stream := range []string{"Changes", "Moving"} {
 			seed := r.Uint64()

@@ -18,6 +18,7 @@ import (
 
 	"spanbulk/internal/database"
 	"spanbulk/internal/emulator"
+	"spanbulk/internal/randtest"
 )
 
 // programDirectory is where the real programs of these tests are; TestMain
@@ -48,7 +49,7 @@ type process struct {
 func (s *server) start(t *testing.T, program string, args ...string) *process {
 	t.Helper()
 	p := &process{Cmd: exec.Command(program, args...), done: make(chan error, 1)}
-	p.Env = []string{"PATH=" + filepath.Dir(program) + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SPANNER_EMULATOR_HOST=" + s.endpoint}
+	p.Env = []string{"PATH=" + filepath.Dir(program) + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SPANNER_EMULATOR_HOST=" + s.Endpoint}
 	p.Dir = t.TempDir()
 	p.Stdout, p.Stderr = &p.stdout, &p.stderr
 	if err := p.Start(); err != nil {
@@ -82,8 +83,8 @@ func TestKilledProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRand(t)
-	for round := range rounds(3) {
+	r := randtest.New(t)
+	for round := range randtest.Rounds(3) {
 		seed := r.Uint64()
 		k := killedRound{program: program, stream: [...]string{"Changes", "Moving"}[round%2], toFile: round%4 < 3, ordered: round%3 == 0}
 		t.Run(fmt.Sprintf("%s/%d", k.stream, round), func(t *testing.T) {
@@ -178,8 +179,8 @@ func TestCopyTable(t *testing.T) {
 			t.Skipf("%s is needed", tool)
 		}
 	}
-	r := newRand(t)
-	for round := range rounds(1) {
+	r := randtest.New(t)
+	for round := range randtest.Factor() {
 		seed := r.Uint64()
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			t.Parallel()
@@ -192,7 +193,7 @@ func copyRound(t *testing.T, r *rand.Rand, program string) {
 	srv := startServer(t, databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, emulator.Options{})
 	name := srv.conn.Name()
 	copyName := database.Name{Project: name.Project, Instance: name.Instance, Database: "copy"}
-	if err := srv.CreateDatabase(t.Context(), copyName.String(), databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, googleDDL[0]); err != nil {
+	if err := srv.Embedded(t, "a second database on the server").CreateDatabase(t.Context(), copyName.String(), databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, googleDDL[0]); err != nil {
 		t.Fatal(err)
 	}
 	script, err := filepath.Abs("../../scripts/copy-table.sh")
@@ -248,7 +249,7 @@ func killChild(r *rand.Rand, shell int) bool {
 // table is the rows of Orders in a database.
 func (s *server) table(t *testing.T, name database.Name) string {
 	t.Helper()
-	conn, err := database.Open(context.WithoutCancel(t.Context()), database.Options{Name: name, EmulatorEndpoint: s.endpoint, Channels: 1})
+	conn, err := database.Open(context.WithoutCancel(t.Context()), database.Options{Name: name, EmulatorEndpoint: s.Endpoint, Channels: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"spanbulk/internal/cdc"
 	"spanbulk/internal/fault"
+	"spanbulk/internal/randtest"
 )
 
 // manyChanges are n changes of about 1 KiB.
@@ -221,7 +222,7 @@ func TestBacklog(t *testing.T) {
 // each record comes once.
 func TestMaxRecords(t *testing.T) {
 	for _, order := range []cdc.Order{cdc.ByPartition, cdc.ByCommit} {
-		w := newWorld(newRand(t), googleSQL, 60)
+		w := newWorld(randtest.New(t), googleSQL, 60)
 		w.chunk = 7
 		var saved *cdc.SavedState
 		var all []string
@@ -245,7 +246,7 @@ func TestMaxRecords(t *testing.T) {
 }
 
 func TestConcurrentQueries(t *testing.T) {
-	w := newWorld(newRand(t), googleSQL, 200)
+	w := newWorld(randtest.New(t), googleSQL, 200)
 	opt := cdc.Options{Start: cdc.At(w.begin.Time()), End: w.now.Time(), MaxQueries: 2, Progress: new(cdc.Progress)}
 	var most atomic.Int64
 	w.fault = func(cdc.Query) (int, error) {
@@ -298,7 +299,7 @@ func TestStartPositions(t *testing.T) {
 // TestYoungStream begins with the earliest records of a stream that is younger
 // than its retention.
 func TestYoungStream(t *testing.T) {
-	w := newWorld(newRand(t), googleSQL, 30)
+	w := newWorld(randtest.New(t), googleSQL, 30)
 	lines := runTail(t, w, cdc.Options{Start: cdc.Earliest(), End: w.now.Time(), Metadata: []string{"all", "partition-token"}})
 	checkHistory(t, w, parseLines(t, lines), false)
 	err := newTail(t, w, cdc.Options{Start: cdc.Ago(time.Hour), End: w.now.Time()}).Run(t.Context(), &collector{})
@@ -336,7 +337,7 @@ func TestExpiredState(t *testing.T) {
 // TestStateOlderThanStream goes on from a state within the retention period, of
 // which Spanner has no records all the same: the stream was created anew.
 func TestStateOlderThanStream(t *testing.T) {
-	w := newWorld(newRand(t), googleSQL, 30)
+	w := newWorld(randtest.New(t), googleSQL, 30)
 	before := w.begin.Add(-time.Hour)
 	opt := cdc.Options{End: w.now.Time(), Metadata: []string{"all", "partition-token"}}
 	opt.State = &cdc.SavedState{Watermark: before, Partitions: []cdc.Partition{{Token: "old", Start: before, Position: before, State: cdc.Running}}}
@@ -404,7 +405,7 @@ func TestOutputError(t *testing.T) {
 }
 
 func TestGraph(t *testing.T) {
-	w := newWorld(newRand(t), googleSQL, 60)
+	w := newWorld(randtest.New(t), googleSQL, 60)
 	graph := new(cdc.Graph)
 	runTail(t, w, cdc.Options{Start: cdc.At(w.begin.Time()), End: w.now.Time(), Graph: graph})
 	var b strings.Builder

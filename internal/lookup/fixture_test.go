@@ -6,9 +6,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,41 +21,18 @@ import (
 	"spanbulk/internal/emulator"
 	"spanbulk/internal/format"
 	"spanbulk/internal/lookup"
+	"spanbulk/internal/spannertest"
 )
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
-// rounds multiplies a usual number of rounds by SPANBULK_TEST_ROUNDS.
-func rounds(usual int) int {
-	if factor, err := strconv.Atoi(os.Getenv("SPANBULK_TEST_ROUNDS")); err == nil && factor > 1 {
-		return usual * factor
-	}
-	return usual
-}
-
-// newSeed returns a seed that is printed when the test fails;
-// SPANBULK_TEST_SEED repeats a run.
-func newSeed(t *testing.T) uint64 {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("SPANBULK_TEST_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("repeat with SPANBULK_TEST_SEED=%d", seed)
-		}
-	})
-	return seed
-}
-
-// fixture is an embedded Spanner and a connection to it.
+// fixture is a database and a connection to it.
 type fixture struct {
-	t    testing.TB
-	srv  *emulator.Server
-	conn *database.Conn
+	t       testing.TB
+	spanner *spannertest.Database
+	conn    *database.Conn
 }
 
 func start(t testing.TB, o emulator.Options, ddl ...string) *fixture {
@@ -67,25 +42,8 @@ func start(t testing.TB, o emulator.Options, ddl ...string) *fixture {
 
 func startIn(t testing.TB, dialect databasepb.DatabaseDialect, o emulator.Options, ddl ...string) *fixture {
 	t.Helper()
-	srv, err := emulator.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Close)
-	endpoint, err := srv.Start("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := database.Name{Project: "p", Instance: "i", Database: "db"}
-	if err := srv.CreateDatabase(t.Context(), name.String(), dialect, ddl...); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := database.Open(t.Context(), database.Options{Name: name, EmulatorEndpoint: endpoint, Channels: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	return &fixture{t, srv, conn}
+	spanner := spannertest.New(t, spannertest.Options{Emulator: o, Dialect: dialect, DDL: ddl})
+	return &fixture{t, spanner, spanner.Open(t, 2)}
 }
 
 // write commits rows and returns when that was.

@@ -19,6 +19,7 @@ import (
 	"spanbulk/internal/emulator"
 	"spanbulk/internal/format"
 	"spanbulk/internal/lookup"
+	"spanbulk/internal/randtest"
 )
 
 // postgreSQL is what PostgreSQL calls the types of keys that it has.
@@ -336,8 +337,8 @@ func breakReads(srv *emulator.Server, seed uint64) {
 }
 
 func TestModel(t *testing.T) {
-	seed := newSeed(t)
-	for i := range rounds(12) {
+	seed := randtest.Seed(t)
+	for i := range randtest.Rounds(12) {
 		t.Run(strconv.Itoa(i), func(t *testing.T) { modelRound(t, rand.New(rand.NewPCG(seed, uint64(i))), i%2 == 1) })
 	}
 }
@@ -349,7 +350,7 @@ func modelRound(t *testing.T, r *rand.Rand, pg bool) {
 	}}, m.ddl()...)
 	m.write(f)
 	if r.IntN(2) == 0 {
-		breakReads(f.srv, r.Uint64())
+		f.spanner.Trouble(func(s *emulator.Server) { breakReads(s, r.Uint64()) })
 	}
 	options := m.options()
 	l := f.open(options)

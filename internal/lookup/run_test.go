@@ -131,18 +131,18 @@ func TestRetries(t *testing.T) {
 	} {
 		for _, maxRetries := range []int{0, 3} {
 			t.Run(fmt.Sprintf("%v/%d", c.code, maxRetries), func(t *testing.T) {
-				defer f.srv.Faults().Clear()
+				defer f.spanner.Faults(t).Clear()
 				o := itemOptions()
 				o.MaxRetries = maxRetries
 				l := f.open(o)
-				f.srv.Faults().Set(emulator.Rule{Method: "StreamingRead", Every: 1, Fault: emulator.Fault{
+				f.spanner.Faults(t).Set(emulator.Rule{Method: "StreamingRead", Every: 1, Fault: emulator.Fault{
 					Code: c.code, Message: "stream terminated by RST_STREAM with key 0", RetryDelay: &delay}})
 				lines, err := f.run(l, itemRecords(0))
 				calls := 1
 				if c.retried {
 					calls += maxRetries
 				}
-				if got := f.srv.Faults().Calls("StreamingRead"); got != calls || int64(got-1) != o.Progress.Retries.Load() {
+				if got := f.spanner.Faults(t).Calls("StreamingRead"); got != calls || int64(got-1) != o.Progress.Retries.Load() {
 					t.Errorf("%d calls and %d retries, want %d calls", got, o.Progress.Retries.Load(), calls)
 				}
 				if (fault.Hint(err) != "") != (c.code == codes.ResourceExhausted || c.retried && maxRetries > 0) {
@@ -152,7 +152,7 @@ func TestRetries(t *testing.T) {
 					t.Errorf("got %q, %v", lines, err)
 				}
 				// One success less and it would have been enough.
-				f.srv.Faults().SetFunc(func(_ string, call int) *emulator.Fault {
+				f.spanner.Faults(t).SetFunc(func(_ string, call int) *emulator.Fault {
 					if call <= maxRetries {
 						return &emulator.Fault{Code: codes.Unavailable, Message: "broken"}
 					}
@@ -177,7 +177,7 @@ func TestOneTimestampForABatch(t *testing.T) {
 	o.MaxRetries = 1
 	o.OnRetry = func(error, int, time.Duration) { write("new") }
 	l := f.open(o)
-	f.srv.Faults().Set(emulator.Rule{Method: "StreamingRead", Fault: emulator.Fault{Code: codes.Unavailable, AfterMessages: 1}})
+	f.spanner.Faults(t).Set(emulator.Rule{Method: "StreamingRead", Fault: emulator.Fault{Code: codes.Unavailable, AfterMessages: 1}})
 	lines, err := f.run(l, itemRecords(0, 1))
 	if want := []string{`{"Id":0,"Name":"new"}`, `{"Id":1,"Name":"new"}`}; err != nil || !slices.Equal(lines, want) {
 		t.Errorf("got %q, %v", lines, err)
@@ -191,7 +191,7 @@ func TestOrder(t *testing.T) {
 		o := itemOptions()
 		o.BatchKeys, o.Unordered = 10, unordered
 		l := f.open(o)
-		f.srv.Faults().Set(emulator.Rule{Method: "StreamingRead", Fault: emulator.Fault{Stall: 100 * time.Millisecond}})
+		f.spanner.Faults(t).Set(emulator.Rule{Method: "StreamingRead", Fault: emulator.Fault{Stall: 100 * time.Millisecond}})
 		lines, err := f.run(l, itemRecords(upTo(100)...))
 		if err != nil || len(lines) != 100 {
 			t.Fatalf("%d lines: %v", len(lines), err)
@@ -213,7 +213,7 @@ func TestBoundedWindow(t *testing.T) {
 	o := itemOptions()
 	o.BatchKeys, o.Parallelism = 1, 2
 	l := f.open(o)
-	f.srv.Faults().Set(emulator.Rule{Method: "StreamingRead", Fault: emulator.Fault{Stall: time.Hour}})
+	f.spanner.Faults(t).Set(emulator.Rule{Method: "StreamingRead", Fault: emulator.Fault{Stall: time.Hour}})
 	endless, w := io.Pipe()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var sent atomic.Int64

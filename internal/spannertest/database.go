@@ -2,6 +2,7 @@ package spannertest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"testing"
 
@@ -37,26 +38,41 @@ func Live() bool { return os.Getenv("SPANBULK_TEST_LIVE") != "" }
 // New makes a database that lasts as long as the test.
 func New(t testing.TB, o Options) *Database {
 	t.Helper()
+	d, end, err := Create(context.WithoutCancel(t.Context()), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// Create is New for what is no test of its own, as a script. The caller calls
+// end.
+func Create(ctx context.Context, o Options) (d *Database, end func() error, err error) {
 	if o.Dialect == databasepb.DatabaseDialect_DATABASE_DIALECT_UNSPECIFIED {
 		o.Dialect = databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL
 	}
 	if Live() {
-		return newLive(t, o)
+		return createLive(ctx, o)
 	}
 	server, err := emulator.New(o.Emulator)
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
-	t.Cleanup(server.Close)
 	name := database.Name{Project: "p", Instance: "i", Database: "db"}
-	if err := server.CreateDatabase(context.WithoutCancel(t.Context()), name.String(), o.Dialect, o.DDL...); err != nil {
-		t.Fatalf("%v in %q", err, o.DDL)
+	endpoint := ""
+	if err = server.CreateDatabase(ctx, name.String(), o.Dialect, o.DDL...); err == nil {
+		endpoint, err = server.Start("127.0.0.1:0")
 	}
-	endpoint, err := server.Start("127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		server.Close()
+		return nil, nil, fmt.Errorf("%w in %q", err, o.DDL)
 	}
-	return &Database{Name: name, Endpoint: endpoint, embedded: server}
+	return &Database{Name: name, Endpoint: endpoint, embedded: server}, func() error { server.Close(); return nil }, nil
 }
 
 // Embedded returns the embedded server, for what no other can do: why says what

@@ -2,10 +2,10 @@ package spannertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"testing"
 	"time"
 
 	dbadmin "cloud.google.com/go/spanner/admin/database/apiv1"
@@ -25,31 +25,30 @@ import (
 // service up to some minutes.
 const adminTimeout = 10 * time.Minute
 
-// newLive makes a database on the server that the environment names.
-func newLive(t testing.TB, o Options) *Database {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), adminTimeout)
+// createLive makes a database on the server that the environment names.
+func createLive(ctx context.Context, o Options) (*Database, func() error, error) {
+	making, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	d, err := liveDatabase(ctx)
+	d, err := liveDatabase(making)
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
 	admin, err := dbadmin.NewDatabaseAdminClient(ctx, clientOptions(d.Endpoint)...)
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
-	t.Cleanup(func() { admin.Close() })
-	if err := create(ctx, admin, d.Name, o); err != nil {
-		t.Fatalf("%v in %q", err, o.DDL)
+	if err := create(making, admin, d.Name, o); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%w in %q", err, o.DDL), admin.Close())
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), adminTimeout)
+	return d, func() error {
+		dropping, cancel := context.WithTimeout(ctx, adminTimeout)
 		defer cancel()
-		if err := admin.DropDatabase(ctx, &databasepb.DropDatabaseRequest{Database: d.Name.String()}); err != nil {
-			t.Errorf("drop %s, which is left behind: %v", d.Name, err)
+		err := admin.DropDatabase(dropping, &databasepb.DropDatabaseRequest{Database: d.Name.String()})
+		if err != nil {
+			err = fmt.Errorf("drop %s, which is left behind: %w", d.Name, err)
 		}
-	})
-	return d
+		return errors.Join(err, admin.Close())
+	}, nil
 }
 
 // liveDatabase chooses a new name on the server, and makes an emulator's

@@ -65,7 +65,7 @@ func TestBatchLimits(t *testing.T) {
 			tt.opt.Parallelism = 1
 			tt.opt.Linger = time.Minute
 			opt := quick(tt.opt)
-			if _, err := write(t, connect(t, f.endpoint), opt, tt.records, len(tt.records)); err != nil {
+			if _, err := write(t, connect(t, f.target), opt, tt.records, len(tt.records)); err != nil {
 				t.Fatal(err)
 			}
 			if got := sizes(f); !slices.Equal(got, tt.want) {
@@ -89,7 +89,7 @@ func TestBatchBytesAreExact(t *testing.T) {
 			first := func(opt writer.Options) (groups, size int) {
 				f := serve(t, &fake{})
 				opt.Parallelism, opt.Linger, opt.Method, opt.TransactionTag = 1, time.Minute, method, "tag"
-				if _, err := write(t, connect(t, f.endpoint), quick(opt), records, 9); err != nil {
+				if _, err := write(t, connect(t, f.target), quick(opt), records, 9); err != nil {
 					t.Fatal(err)
 				}
 				if method == writer.Commit {
@@ -117,7 +117,7 @@ func TestRecordTooLargeForAnyRequest(t *testing.T) {
 	}
 	var refused refusals
 	opt := quick(writer.Options{Refuser: &refused})
-	if _, err := write(t, connect(t, f.endpoint), opt, records, 3); err != nil {
+	if _, err := write(t, connect(t, f.target), opt, records, 3); err != nil {
 		t.Fatal(err)
 	}
 	if len(refused.list) != 1 || refused.list[0].Position.Line != 2 || refused.list[0].Sent {
@@ -136,7 +136,7 @@ func TestLingerSendsWhatThereIs(t *testing.T) {
 		sent <- len(req.MutationGroups)
 		return answerAll(len(req.MutationGroups), stream)
 	}})
-	w, err := writer.New(connect(t, f.endpoint), quick(writer.Options{}))
+	w, err := writer.New(connect(t, f.target), quick(writer.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestRateLimit(t *testing.T) {
 	f := serve(t, &fake{})
 	opt := quick(writer.Options{RateLimit: 2000})
 	began := time.Now()
-	if _, err := write(t, connect(t, f.endpoint), opt, numbered(plainTable(t, 1), 1000), 100); err != nil {
+	if _, err := write(t, connect(t, f.target), opt, numbered(plainTable(t, 1), 1000), 100); err != nil {
 		t.Fatal(err)
 	}
 	// The first 200 are free.
@@ -177,7 +177,7 @@ func TestDryRunSendsNothing(t *testing.T) {
 	opt := quick(writer.Options{DryRun: true, Refuser: &refused})
 	records := numbered(plainTable(t, 1), 10)
 	records[3].Table = nil
-	if _, err := write(t, connect(t, f.endpoint), opt, records, 4); err != nil {
+	if _, err := write(t, connect(t, f.target), opt, records, 4); err != nil {
 		t.Fatal(err)
 	}
 	if len(f.batches) != 0 || opt.Progress.Cells.Load() != 18 || opt.Progress.Undecided() != 9 || len(refused.list) != 1 {
@@ -194,7 +194,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		return answerAll(len(req.MutationGroups), stream)
 	}})
 	opt := quick(writer.Options{MaxBatchBytes: 1000, HoldBytes: 50_000, Parallelism: 2})
-	w, err := writer.New(connect(t, f.endpoint), opt)
+	w, err := writer.New(connect(t, f.target), opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func tenValues() []wire.Value {
 func BenchmarkWrite(b *testing.B) {
 	for name, order := range map[string]writer.KeyOrder{"preserve": writer.PreserveKeyOrder, "none": writer.NoKeyOrder} {
 		b.Run(name, func(b *testing.B) {
-			benchmarkWrite(b, connect(b, serveSink(b, writer.DefaultMaxBatchMutations)), order)
+			benchmarkWrite(b, connect(b, target{databaseName, serveSink(b, writer.DefaultMaxBatchMutations)}), order)
 		})
 	}
 }
@@ -167,7 +167,7 @@ func (f *feeder) add(n int) {
 
 // BenchmarkAdd measures the part that decoders' goroutines do.
 func BenchmarkAdd(b *testing.B) {
-	w, err := writer.New(connect(b, serveSink(b, 1)), writer.Options{DryRun: true})
+	w, err := writer.New(connect(b, target{databaseName, serveSink(b, 1)}), writer.Options{DryRun: true})
 	if err != nil {
 		b.Fatal(err)
 	}

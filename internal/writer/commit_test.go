@@ -47,7 +47,7 @@ func TestCommitHalves(t *testing.T) {
 			f := serve(t, &fake{commit: refuseIDs(tt.code, tt.refused...)})
 			var refused refusals
 			opt := quick(writer.Options{Method: writer.Commit, Refuser: &refused, Constraint: writer.RouteToFailureHandler, MaxAttempts: 1})
-			if _, err := write(t, connect(t, f.endpoint), opt, numbered(plainTable(t, 1), 64), 64); err != nil {
+			if _, err := write(t, connect(t, f.target), opt, numbered(plainTable(t, 1), 64), 64); err != nil {
 				t.Fatal(err)
 			}
 			if len(f.commits) != tt.calls {
@@ -90,7 +90,7 @@ func TestCommitHalves(t *testing.T) {
 func TestCommitFailsNamingTheRecord(t *testing.T) {
 	f := serve(t, &fake{commit: refuseIDs(codes.NotFound, "5")})
 	opt := quick(writer.Options{Method: writer.Commit})
-	w, err := write(t, connect(t, f.endpoint), opt, numbered(plainTable(t, 1), 9), 9)
+	w, err := write(t, connect(t, f.target), opt, numbered(plainTable(t, 1), 9), 9)
 	checkFault(t, err, codes.NotFound, "write in.ndjson:6 to table T: ")
 	n, _ := w.Undecided()
 	checkBalance(t, opt.Progress, 9, n)
@@ -104,7 +104,7 @@ func TestCommitSessionMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := serve(t, &fake{commit: func(int, *spannerpb.CommitRequest) error { return missing.Err() }})
-	_, err = write(t, connect(t, f.endpoint), quick(writer.Options{Method: writer.Commit}), numbered(plainTable(t, 1), 9), 9)
+	_, err = write(t, connect(t, f.target), quick(writer.Options{Method: writer.Commit}), numbered(plainTable(t, 1), 9), 9)
 	if fault.Code(err) != codes.NotFound || !strings.HasPrefix(err.Error(), "write 9 records from in.ndjson:1 on: ") || len(f.commits) != 1 {
 		t.Errorf("got %v in %d calls", err, len(f.commits))
 	}
@@ -126,7 +126,7 @@ func TestCommitTriesAgain(t *testing.T) {
 		var refused refusals
 		delay := 100 * time.Millisecond
 		opt := quick(writer.Options{Method: writer.Commit, Refuser: &refused, MaxCommitDelay: &delay})
-		if _, err := write(t, connect(t, f.endpoint), opt, numbered(plainTable(t, 1), 1), 1); err != nil {
+		if _, err := write(t, connect(t, f.target), opt, numbered(plainTable(t, 1), 1), 1); err != nil {
 			t.Fatal(err)
 		}
 		if len(f.commits) != 3 || opt.Progress.Retried.Load() != 2 || refused.list[0].UnknownOutcome != tt.unknown {

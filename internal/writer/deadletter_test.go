@@ -139,7 +139,7 @@ func TestDeadLetterFileFails(t *testing.T) {
 	records := numbered(plainTable(t, 1), 3)
 	records[1].Err = errors.New("bad")
 	opt := quick(writer.Options{Refuser: writer.DeadLetters("dead.ndjson", fullDisk{}, nil)})
-	_, err := write(t, connect(t, f.endpoint), opt, records, 3)
+	_, err := write(t, connect(t, f.target), opt, records, 3)
 	if err == nil || err.Error() != "write dead.ndjson: the refused record of in.ndjson:2 is not in it: no space left on device" {
 		t.Errorf("got %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"spanbulk/internal/emulator"
+	"spanbulk/internal/randtest"
 	"spanbulk/internal/wire"
 	"spanbulk/internal/writer"
 )
@@ -94,24 +95,24 @@ func randomOptions(r *rand.Rand) writer.Options {
 // TestLastValuesWin runs imports of upserts, replaces and deletes under faults
 // and wants the table to end as a plain map does.
 func TestLastValuesWin(t *testing.T) {
-	r := newRand(t)
+	r := randtest.New(t)
 	f := start(t, thingsDDL)
 	table := f.table("Things", nil)
-	for round := range rounds(15) {
+	for round := range randtest.Rounds(15) {
 		s := &schedule{r: rand.New(rand.NewPCG(r.Uint64(), 0)), left: r.IntN(40)}
 		if r.IntN(8) == 0 {
 			s.stall = time.Minute
 		}
-		c := connect(t, f.endpoint, shortStreams{s.short}.intercept)
+		c := connect(t, f.target, shortStreams{s.short}.intercept)
 		want := f.rows(selectThings)
 		records := randomChanges(r, table, want)
 		opt := randomOptions(r)
 		if s.stall > 0 {
 			s.left = min(s.left, 6)
 		}
-		f.srv.Faults().SetFunc(s.fault)
+		f.spanner.Faults(t).SetFunc(s.fault)
 		_, err := write(t, c, opt, records, 1+r.IntN(200))
-		f.srv.Faults().Clear()
+		f.spanner.Faults(t).Clear()
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
@@ -154,12 +155,12 @@ func randomChanges(r *rand.Rand, table *writer.Table, model map[string]string) [
 // TestInsertsUnderFaults wants every row there, and every ALREADY_EXISTS either
 // of a row that was there before or marked as one that may be its own success.
 func TestInsertsUnderFaults(t *testing.T) {
-	r := newRand(t)
+	r := randtest.New(t)
 	f := start(t, thingsDDL)
 	table := f.table("Things", nil)
-	for round := range rounds(15) {
+	for round := range randtest.Rounds(15) {
 		s := &schedule{r: rand.New(rand.NewPCG(r.Uint64(), 0)), left: r.IntN(30)}
-		c := connect(t, f.endpoint, shortStreams{s.short}.intercept)
+		c := connect(t, f.target, shortStreams{s.short}.intercept)
 		if _, err := write(t, c, quick(writer.Options{}), []writer.Record{
 			{Table: table, Operation: wire.Delete, Range: &wire.KeyRange{Start: []wire.Value{}, End: []wire.Value{}}},
 		}, 1); err != nil {
@@ -181,9 +182,9 @@ func TestInsertsUnderFaults(t *testing.T) {
 		var refused refusals
 		opt := randomOptions(r)
 		opt.Refuser = &refused
-		f.srv.Faults().SetFunc(s.fault)
+		f.spanner.Faults(t).SetFunc(s.fault)
 		_, err := write(t, c, opt, records, 1+r.IntN(200))
-		f.srv.Faults().Clear()
+		f.spanner.Faults(t).Clear()
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
@@ -226,13 +227,13 @@ func checkInserts(t *testing.T, rows map[string]string, records []writer.Record,
 // TestFailedRunsTellTheTruth lets runs fail at random and wants every record
 // that was reported applied to be there, whatever became of the others.
 func TestFailedRunsTellTheTruth(t *testing.T) {
-	r := newRand(t)
+	r := randtest.New(t)
 	f := start(t, thingsDDL)
 	table := f.table("Things", nil)
-	for round := range rounds(10) {
+	for round := range randtest.Rounds(10) {
 		s := &schedule{r: rand.New(rand.NewPCG(r.Uint64(), 0)), left: 1000}
 		permanent := 1 + r.IntN(12)
-		f.srv.Faults().SetFunc(func(method string, call int) *emulator.Fault {
+		f.spanner.Faults(t).SetFunc(func(method string, call int) *emulator.Fault {
 			if method == "BatchWrite" && call == permanent {
 				return &emulator.Fault{Code: codes.PermissionDenied, AfterMessages: s.draw(20), AfterWork: s.draw(2) == 0}
 			}
@@ -246,13 +247,13 @@ func TestFailedRunsTellTheTruth(t *testing.T) {
 		opt.Method = writer.BatchWrite
 		opt.MaxAttempts = 1 + r.IntN(4)
 		opt.Refuser = new(refusals)
-		w, err := writer.New(connect(t, f.endpoint, shortStreams{s.short}.intercept), opt)
+		w, err := writer.New(connect(t, f.target, shortStreams{s.short}.intercept), opt)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var decided []int
 		err = run(t, t.Context(), w, records, 1, func(from, _ int) { decided = append(decided, from) })
-		f.srv.Faults().Clear()
+		f.spanner.Faults(t).Clear()
 		if err == nil {
 			t.Fatal("the run did not fail")
 		}

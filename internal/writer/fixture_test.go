@@ -3,15 +3,12 @@ package writer_test
 import (
 	"context"
 	"io"
-	"math/rand/v2"
 	"net"
-	"os"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
 	apiv1 "cloud.google.com/go/spanner/apiv1"
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
 	"go.uber.org/goleak"
@@ -23,38 +20,14 @@ import (
 	"google.golang.org/grpc/status"
 
 	"spanbulk/internal/database"
-	"spanbulk/internal/emulator"
 	"spanbulk/internal/schema"
+	"spanbulk/internal/spannertest"
 	"spanbulk/internal/wire"
 	"spanbulk/internal/writer"
 )
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
-}
-
-// rounds multiplies a usual number of rounds by SPANBULK_TEST_ROUNDS.
-func rounds(usual int) int {
-	if factor, err := strconv.Atoi(os.Getenv("SPANBULK_TEST_ROUNDS")); err == nil && factor > 1 {
-		return usual * factor
-	}
-	return usual
-}
-
-// newRand returns a source whose seed is printed when the test fails;
-// SPANBULK_TEST_SEED repeats a run.
-func newRand(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("SPANBULK_TEST_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("repeat with SPANBULK_TEST_SEED=%d", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 0))
 }
 
 const databaseName = "projects/p/instances/i/databases/db"
@@ -68,10 +41,10 @@ type conn struct {
 func (c *conn) Client() *apiv1.Client { return c.client }
 func (c *conn) Session() string       { return c.session }
 
-func connect(t testing.TB, endpoint string, interceptors ...grpc.StreamClientInterceptor) *conn {
+func connect(t testing.TB, to target, interceptors ...grpc.StreamClientInterceptor) *conn {
 	t.Helper()
 	client, err := apiv1.NewClient(t.Context(),
-		option.WithEndpoint("passthrough:///"+endpoint), option.WithoutAuthentication(), option.WithTelemetryDisabled(),
+		option.WithEndpoint("passthrough:///"+to.endpoint), option.WithoutAuthentication(), option.WithTelemetryDisabled(),
 		option.WithGRPCConnectionPool(2),
 		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())),
 		option.WithGRPCDialOption(grpc.WithChainStreamInterceptor(interceptors...)),
@@ -81,7 +54,7 @@ func connect(t testing.TB, endpoint string, interceptors ...grpc.StreamClientInt
 	}
 	t.Cleanup(func() { client.Close() })
 	session, err := client.CreateSession(t.Context(), &spannerpb.CreateSessionRequest{
-		Database: databaseName, Session: &spannerpb.Session{Multiplexed: true},
+		Database: to.database, Session: &spannerpb.Session{Multiplexed: true},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -89,41 +62,27 @@ func connect(t testing.TB, endpoint string, interceptors ...grpc.StreamClientInt
 	return &conn{client, session.GetName()}
 }
 
-// fixture is an embedded Spanner with a schema.
+// fixture is a database with a schema.
 type fixture struct {
-	t        testing.TB
-	srv      *emulator.Server
-	endpoint string
-	db       *database.Conn
-	catalog  *schema.Catalog
+	t       testing.TB
+	spanner *spannertest.Database
+	db      *database.Conn
+	target  target
+	catalog *schema.Catalog
 }
+
+// target is a database on a server that speaks plain text.
+type target struct{ database, endpoint string }
 
 func start(t testing.TB, ddl ...string) *fixture {
 	t.Helper()
-	srv, err := emulator.New(emulator.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(srv.Close)
-	endpoint, err := srv.Start("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := srv.CreateDatabase(t.Context(), databaseName, databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, ddl...); err != nil {
-		t.Fatal(err)
-	}
-	db, err := database.Open(t.Context(), database.Options{
-		Name: database.Name{Project: "p", Instance: "i", Database: "db"}, EmulatorEndpoint: endpoint, Channels: 2,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	spanner := spannertest.New(t, spannertest.Options{DDL: ddl})
+	db := spanner.Open(t, 2)
 	catalog, err := schema.Open(t.Context(), db, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &fixture{t: t, srv: srv, endpoint: endpoint, db: db, catalog: catalog}
+	return &fixture{t: t, spanner: spanner, db: db, target: target{spanner.Name.String(), spanner.Endpoint}, catalog: catalog}
 }
 
 func (f *fixture) table(name string, parent *writer.Table) *writer.Table {
@@ -257,7 +216,7 @@ func checkBalance(t testing.TB, p *writer.Progress, in, undecided int64) {
 // fake is a Spanner that keeps the requests and answers as it is told.
 type fake struct {
 	spannerpb.UnimplementedSpannerServer
-	endpoint string
+	target target
 
 	// batchWrite and commit answer a call; nil is OK for everything.
 	batchWrite func(call int, req *spannerpb.BatchWriteRequest, stream spannerpb.Spanner_BatchWriteServer) error
@@ -324,7 +283,7 @@ func serve(t testing.TB, f *fake) *fake {
 			t.Error(err)
 		}
 	})
-	f.endpoint = listener.Addr().String()
+	f.target = target{databaseName, listener.Addr().String()}
 	return f
 }
 

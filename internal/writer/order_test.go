@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"spanbulk/internal/randtest"
 	"spanbulk/internal/schema"
 	"spanbulk/internal/wire"
 	"spanbulk/internal/writer"
@@ -58,11 +59,11 @@ func (w *watch) enter(req *spannerpb.BatchWriteRequest) (leave func()) {
 // TestKeyOrder writes few keys often, to a server that answers for them in
 // random parts.
 func TestKeyOrder(t *testing.T) {
-	r := newRand(t)
+	r := randtest.New(t)
 	var mu sync.Mutex
 	random := func(n int) int { mu.Lock(); defer mu.Unlock(); return r.IntN(n) }
 	most := 0
-	for range rounds(4) {
+	for range randtest.Rounds(4) {
 		w := &watch{t: t, busy: map[string]int{}, rowsOf: func(m *spannerpb.Mutation) []string { return []string{idOf(m)} }}
 		last := map[string]string{}
 		f := serve(t, &fake{})
@@ -98,7 +99,7 @@ func TestKeyOrder(t *testing.T) {
 			records[i] = writer.Record{Table: table, Operation: wire.InsertOrUpdate, Values: texts(id, want[id])}
 		}
 		opt := quick(writer.Options{Parallelism: 8, MaxBatchMutations: 1 + r.IntN(50), MaxAttempts: 100, Linger: time.Nanosecond})
-		if _, err := write(t, connect(t, f.endpoint), opt, records, 1+r.IntN(300)); err != nil {
+		if _, err := write(t, connect(t, f.target), opt, records, 1+r.IntN(300)); err != nil {
 			t.Fatal(err)
 		}
 		for id, v := range want {
@@ -120,7 +121,7 @@ func TestNoKeyOrder(t *testing.T) {
 	f := serve(t, &fake{})
 	table := plainTable(t, 1)
 	records := append(numbered(table, 1), numbered(table, 1)...)
-	if _, err := write(t, connect(t, f.endpoint), quick(writer.Options{KeyOrder: writer.NoKeyOrder}), records, 2); err != nil {
+	if _, err := write(t, connect(t, f.target), quick(writer.Options{KeyOrder: writer.NoKeyOrder}), records, 2); err != nil {
 		t.Fatal(err)
 	}
 	if len(f.batches) != 1 || len(f.batches[0].MutationGroups) != 2 {
@@ -205,7 +206,7 @@ func calls(t *testing.T, table *writer.Table, rows ...[]wire.Value) int {
 	for _, row := range rows {
 		records = append(records, writer.Record{Table: table, Operation: wire.InsertOrUpdate, Values: row})
 	}
-	if _, err := write(t, connect(t, f.endpoint), quick(writer.Options{}), records, len(records)); err != nil {
+	if _, err := write(t, connect(t, f.target), quick(writer.Options{}), records, len(records)); err != nil {
 		t.Fatal(err)
 	}
 	return len(f.batches)
@@ -263,8 +264,8 @@ const grandchildDDL = `CREATE TABLE Grandchildren (P INT64 NOT NULL, C INT64 NOT
 // inserts that fail with NOT_FOUND if they overtake their parent's, and deletes
 // that take children along. A plain map says how it must end.
 func TestFamilies(t *testing.T) {
-	r := newRand(t)
-	for range rounds(3) {
+	r := randtest.New(t)
+	for range randtest.Rounds(3) {
 		f := start(t, familyDDL, childDDL, grandchildDDL)
 		parents := f.table("Parents", nil)
 		children := f.table("Children", parents)
@@ -297,7 +298,7 @@ func TestFamilies(t *testing.T) {
 			}
 		}
 		opt := quick(writer.Options{Parallelism: 6, MaxBatchMutations: 1 + r.IntN(30), Linger: time.Nanosecond})
-		if _, err := write(t, connect(t, f.endpoint), opt, records, 1+r.IntN(500)); err != nil {
+		if _, err := write(t, connect(t, f.target), opt, records, 1+r.IntN(500)); err != nil {
 			t.Fatal(err)
 		}
 		for table, want := range map[string]map[string]string{

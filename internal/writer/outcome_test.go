@@ -62,7 +62,7 @@ func TestRefusalTable(t *testing.T) {
 		{"update of a missing row", wire.Update, texts("5", "gone"), codes.NotFound, always},
 		{"delete of a missing row", wire.Delete, texts("5"), codes.OK, never},
 	}
-	c := connect(t, f.endpoint)
+	c := connect(t, f.target)
 	for _, tt := range tests {
 		for _, method := range []writer.Method{writer.BatchWrite, writer.Commit} {
 			for _, policy := range []writer.ConstraintPolicy{writer.FailJob, writer.RouteToFailureHandler} {
@@ -191,7 +191,7 @@ func TestUndecidedAreSentAgain(t *testing.T) {
 			}})
 			var refused refusals
 			opt := quick(writer.Options{BatchWriteTimeout: 100 * time.Millisecond, Refuser: &refused, OnRetry: func(r writer.Retry) { retries = append(retries, r) }})
-			if _, err := write(t, connect(t, f.endpoint), opt, numbered(plainTable(t, 1), 4), 4); err != nil {
+			if _, err := write(t, connect(t, f.target), opt, numbered(plainTable(t, 1), 4), 4); err != nil {
 				t.Fatal(err)
 			}
 			if len(f.batches) != 2 || !slices.Equal(ids(f.batches[1]), tt.again) {
@@ -263,7 +263,7 @@ func TestRunFails(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := serve(t, &fake{batchWrite: func(int, *spannerpb.BatchWriteRequest, spannerpb.Spanner_BatchWriteServer) error { return tt.fail }})
 			opt := quick(writer.Options{MaxAttempts: 3})
-			w, err := write(t, connect(t, f.endpoint), opt, numbered(plainTable(t, 1), 2), 2)
+			w, err := write(t, connect(t, f.target), opt, numbered(plainTable(t, 1), 2), 2)
 			if err == nil || !strings.HasPrefix(fault.Text(err, false), tt.text) || fault.Code(err) != tt.code || !strings.Contains(fault.Hint(err), tt.hint) {
 				t.Errorf("got %v %v (%s)", fault.Code(err), err, fault.Hint(err))
 			}
@@ -295,7 +295,7 @@ func TestAnswersStand(t *testing.T) {
 			}})
 			opt := quick(writer.Options{BatchWriteTimeout: time.Minute})
 			begun := time.Now()
-			if _, err := write(t, connect(t, f.endpoint), opt, numbered(plainTable(t, 1), 3), 3); err != nil {
+			if _, err := write(t, connect(t, f.target), opt, numbered(plainTable(t, 1), 3), 3); err != nil {
 				t.Fatal(err)
 			}
 			if took := time.Since(begun); len(f.batches) != 1 || took > 20*time.Second {
@@ -317,7 +317,7 @@ func TestEveryRefusedRecordIsNamed(t *testing.T) {
 		opt := quick(writer.Options{Refuser: refuser, OnFurther: func(r *writer.Refusal) {
 			further = append(further, r.Position.String()+" "+r.Code.String()+" "+fault.Text(r.Err, false))
 		}})
-		_, err := write(t, connect(t, f.endpoint), opt, numbered(plainTable(t, 1), 5), 5)
+		_, err := write(t, connect(t, f.target), opt, numbered(plainTable(t, 1), 5), 5)
 		if err == nil || !strings.HasPrefix(err.Error(), "write in.ndjson:2 to table T: NOT_FOUND") {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -339,7 +339,7 @@ func TestAnswerForNoGroup(t *testing.T) {
 	f := serve(t, &fake{batchWrite: func(_ int, _ *spannerpb.BatchWriteRequest, s spannerpb.Spanner_BatchWriteServer) error {
 		return answer(s, codes.OK, "", 7)
 	}})
-	_, err := write(t, connect(t, f.endpoint), quick(writer.Options{}), numbered(plainTable(t, 1), 2), 2)
+	_, err := write(t, connect(t, f.target), quick(writer.Options{}), numbered(plainTable(t, 1), 2), 2)
 	if fault.Code(err) != codes.Internal {
 		t.Errorf("got %v", err)
 	}
@@ -363,7 +363,7 @@ func TestFailureLetsCallsFinish(t *testing.T) {
 		return answerAll(len(req.MutationGroups), s)
 	}})
 	opt := quick(writer.Options{MaxBatchMutations: 5, Parallelism: 2})
-	w, err := write(t, connect(t, f.endpoint), opt, numbered(plainTable(t, 1), 30), 30)
+	w, err := write(t, connect(t, f.target), opt, numbered(plainTable(t, 1), 30), 30)
 	if fault.Code(err) != codes.PermissionDenied {
 		t.Fatalf("got %v", err)
 	}
@@ -389,7 +389,7 @@ func TestInterrupted(t *testing.T) {
 			if !answers {
 				opt.DrainTimeout = 20 * time.Millisecond
 			}
-			w, err := writer.New(connect(t, f.endpoint), opt)
+			w, err := writer.New(connect(t, f.target), opt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -434,7 +434,7 @@ func TestUnsentRefusals(t *testing.T) {
 	}
 	var refused refusals
 	opt := quick(writer.Options{Refuser: &refused})
-	if _, err := write(t, connect(t, f.endpoint), opt, records, 10); err != nil {
+	if _, err := write(t, connect(t, f.target), opt, records, 10); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -445,7 +445,7 @@ func TestUnsentRefusals(t *testing.T) {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	checkBalance(t, opt.Progress, 7, 0)
-	_, err := write(t, connect(t, f.endpoint), quick(writer.Options{}), records[1:2], 1)
+	_, err := write(t, connect(t, f.target), quick(writer.Options{}), records[1:2], 1)
 	if err == nil || err.Error() != "read in.ndjson:2, column Id: the number is too large: the message is hidden as it can hold record values (--show-values=true shows it)" {
 		t.Errorf("got %v", err)
 	}
@@ -477,7 +477,7 @@ func TestMaxRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = write(t, connect(t, f.endpoint), quick(writer.Options{Refuser: new(refusals), MaxRefused: limit}), numbered(plainTable(t, 1), tt.records), 500)
+		_, err = write(t, connect(t, f.target), quick(writer.Options{Refuser: new(refusals), MaxRefused: limit}), numbered(plainTable(t, 1), tt.records), 500)
 		if (err != nil) != tt.fails {
 			t.Errorf("limit %q, %d records: %v", tt.limit, tt.records, err)
 		}
@@ -503,7 +503,7 @@ func TestProgressNamesErrors(t *testing.T) {
 		return answerAll(len(req.MutationGroups), s)
 	}})
 	opt := quick(writer.Options{Refuser: new(refusals)})
-	if _, err := write(t, connect(t, f.endpoint), opt, numbered(plainTable(t, 1), 3), 3); err != nil {
+	if _, err := write(t, connect(t, f.target), opt, numbered(plainTable(t, 1), 3), 3); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]int64{}

@@ -21,7 +21,7 @@ func TestDropLogs(t *testing.T) {
 	for _, show := range []bool{false, true} {
 		var log bytes.Buffer
 		opt := quick(writer.Options{Refuser: writer.Drop(slog.New(slog.NewTextHandler(&log, nil)), show)})
-		if _, err := write(t, connect(t, f.endpoint), opt, numbered(plainTable(t, 1), 1), 1); err != nil {
+		if _, err := write(t, connect(t, f.target), opt, numbered(plainTable(t, 1), 1), 1); err != nil {
 			t.Fatal(err)
 		}
 		got := log.String()
@@ -43,7 +43,7 @@ func TestUnknownOutcomeIsKept(t *testing.T) {
 	records := numbered(plainTable(t, 1), 1)
 	records[0].UnknownOutcome = true
 	var refused refusals
-	if _, err := write(t, connect(t, f.endpoint), quick(writer.Options{Refuser: &refused}), records, 1); err != nil {
+	if _, err := write(t, connect(t, f.target), quick(writer.Options{Refuser: &refused}), records, 1); err != nil {
 		t.Fatal(err)
 	}
 	if len(refused.list) != 1 || !refused.list[0].UnknownOutcome {
@@ -56,7 +56,7 @@ func TestUnknownOutcomeIsKept(t *testing.T) {
 func TestSkippedRecordsCount(t *testing.T) {
 	f := serve(t, &fake{})
 	opt := quick(writer.Options{})
-	w, err := writer.New(connect(t, f.endpoint), opt)
+	w, err := writer.New(connect(t, f.target), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
