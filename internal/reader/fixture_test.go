@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -34,6 +35,15 @@ const ddl = `CREATE TABLE Things (
   Active BOOL,
   Tags ARRAY<STRING(MAX)>,
 ) PRIMARY KEY (Id)`
+
+// ddlPostgreSQL makes the same table, by quoted names.
+const ddlPostgreSQL = `CREATE TABLE "Things" (
+  "Id" bigint NOT NULL,
+  "Name" varchar,
+  "Score" double precision,
+  "Active" boolean,
+  "Tags" varchar[],
+  PRIMARY KEY ("Id"))`
 
 var columns = []string{"Id", "Name", "Score", "Active", "Tags"}
 
@@ -131,7 +141,16 @@ type fixture struct {
 
 func start(t *testing.T, opt emulator.Options) *fixture {
 	t.Helper()
-	db := spannertest.New(t, spannertest.Options{Emulator: opt, DDL: []string{ddl}})
+	return startIn(t, databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, opt)
+}
+
+func startIn(t *testing.T, dialect databasepb.DatabaseDialect, opt emulator.Options) *fixture {
+	t.Helper()
+	statements := []string{ddl}
+	if dialect == databasepb.DatabaseDialect_POSTGRESQL {
+		statements = []string{ddlPostgreSQL}
+	}
+	db := spannertest.New(t, spannertest.Options{Emulator: opt, Dialect: dialect, DDL: statements})
 	return &fixture{t: t, db: db, conn: db.Open(t, 4)}
 }
 

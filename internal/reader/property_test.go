@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
 	"google.golang.org/grpc/codes"
 
 	"spanbulk/internal/emulator"
@@ -15,10 +16,13 @@ import (
 )
 
 // TestReadsEachRowOnce reads random tables with random options from a server
-// that cuts its messages anywhere and breaks its streams anywhere.
+// that cuts its messages anywhere and breaks its streams anywhere, in the two
+// dialects by turns.
 func TestReadsEachRowOnce(t *testing.T) {
 	r := randtest.New(t)
+	dialects := []databasepb.DatabaseDialect{databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, databasepb.DatabaseDialect_POSTGRESQL}
 	for round := range randtest.Rounds(30) {
+		dialect := dialects[round%2]
 		messages := emulator.Messages{
 			MaxBytes:   pick(r, 1, 7, 100, 0),
 			MaxRows:    pick(r, 1, 3, 0),
@@ -36,8 +40,8 @@ func TestReadsEachRowOnce(t *testing.T) {
 		for i := range rows {
 			rows[i] = randomThing(r, int64(i))
 		}
-		ok := t.Run(fmt.Sprintf("round %d", round), func(t *testing.T) {
-			f := start(t, emulator.Options{Partitions: 1 + r.IntN(12), NoEmptyPartitions: r.IntN(2) == 0, Messages: messages})
+		ok := t.Run(fmt.Sprintf("%d/%v", round, dialect), func(t *testing.T) {
+			f := startIn(t, dialect, emulator.Options{Partitions: 1 + r.IntN(12), NoEmptyPartitions: r.IntN(2) == 0, Messages: messages})
 			f.write(rows)
 			f.db.Trouble(func(s *emulator.Server) { s.Faults().SetFunc(breaks(r, pick(r, 0, 3, 30))) })
 			red := f.reader(opt)
