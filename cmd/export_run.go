@@ -128,6 +128,10 @@ func (x *exporter) write(ctx context.Context, s *summary) error {
 	}
 	if x.plan.format.Kind == format.Avro && x.plan.sql == "" {
 		options.GoogleDialect = x.dialect.OptionValue()
+		var err error
+		if options.NamedSchemas, err = x.namedSchemas(); err != nil {
+			return err
+		}
 	}
 	set, err := output.Open(options)
 	if err != nil {
@@ -250,6 +254,29 @@ func (x *exporter) avroTable(ctx context.Context, t exportTable) (format.AvroTab
 		described.Columns = append(described.Columns, column)
 	}
 	return described, nil
+}
+
+// namedSchemas are the schemas of the tables, in their order. One that has the
+// name of a table is left out: an export of Google's has one thing of a name.
+func (x *exporter) namedSchemas() ([]output.NamedSchema, error) {
+	var schemas []output.NamedSchema
+	done := map[string]bool{"": true}
+	for _, t := range x.tables {
+		done[t.name] = true
+	}
+	for _, t := range x.tables {
+		name := t.table.Name.Schema
+		if done[name] {
+			continue
+		}
+		done[name] = true
+		file, err := format.AvroNamedSchema(name)
+		if err != nil {
+			return nil, fmt.Errorf("export schema %s: %w", name, err)
+		}
+		schemas = append(schemas, output.NamedSchema{Name: name, File: file})
+	}
+	return schemas, nil
 }
 
 // outputFault adds what the user can do about an output that is in the way.

@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -31,6 +32,20 @@ type AvroTable struct {
 	// Columns has one element for each column of the Format, or is nil for a
 	// query.
 	Columns []AvroTableColumn
+
+	entity string // what it is, if no table
+}
+
+// AvroNamedSchema returns an Avro file without records, by whose schema Google's
+// Spanner import makes the named schema of that name.
+func AvroNamedSchema(name string) ([]byte, error) {
+	o := AvroOptions{Table: AvroTable{Name: name, entity: "spannerNamedSchema"}}
+	schema, err := o.schema(nil)
+	if err != nil {
+		return nil, err
+	}
+	rand.Read(o.Sync[:]) // never fails
+	return appendOCFHeader(nil, schema, AvroNull, o.Sync), nil
 }
 
 // AvroKeyPart is a column of the primary key.
@@ -133,9 +148,9 @@ func (o object) MarshalJSON() ([]byte, error) {
 func (o AvroOptions) schema(columns []*spannerpb.StructType_Field) ([]byte, error) {
 	name := o.Table.recordName()
 	if !avroName.MatchString(name) {
-		return nil, fmt.Errorf("avro does not allow the name %q for a table: it takes letters, digits and underscores", o.Table.Name)
+		return nil, fmt.Errorf("avro does not allow the name %q for a table or schema: it takes letters, digits and underscores", o.Table.Name)
 	}
-	var fields []object
+	fields := []object{}
 	for i, f := range columns {
 		field, err := o.columnSchema(f, o.Table.column(i), fmt.Sprintf("%s_%d", name, i))
 		if err != nil {
@@ -159,6 +174,9 @@ func (o AvroOptions) schema(columns []*spannerpb.StructType_Field) ([]byte, erro
 // properties are those of Google's export, of its format version 1.0.0.
 func (t AvroTable) properties() object {
 	props := object{{"spannerName", t.Name}, {"googleFormatVersion", "1.0.0"}, {"googleStorage", "CloudSpanner"}}
+	if t.entity != "" {
+		props = append(props, member{"spannerEntity", t.entity})
+	}
 	if t.Parent != "" {
 		action := "no action"
 		if t.OnDeleteCascade {

@@ -48,6 +48,9 @@ func (s *Set) commit(ctx context.Context, m *Manifest) error {
 		if err := s.fillEmptyTables(); err != nil {
 			return err
 		}
+		if err := s.writeSchemaFiles(); err != nil {
+			return err
+		}
 	}
 	slices.SortFunc(s.files, func(a, b *file) int { return strings.Compare(a.path, b.path) })
 	if err := s.publish(); err != nil {

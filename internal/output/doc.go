@@ -11,7 +11,8 @@
 // behind; what a killed process left is removed by the next output in that
 // directory. A directory gets a manifest.json, written last: a directory with a
 // manifest holds a complete export. One of Avro tables also gets the manifests of
-// Google's own export, spanner-export.json and one for each table, just before.
+// Google's own export, spanner-export.json and one for each table, just before,
+// and of named schemas the files from which Google's import makes them.
 // Only one export at a time writes to it.
 //
 // The package knows nothing of formats, and never looks into a chunk.

@@ -81,6 +81,9 @@ func (l layout) manifests(old *Manifest) []string {
 	for _, t := range old.Tables {
 		google = append(google, googleTableManifest(t.Name))
 	}
+	for _, name := range googleSchemas(old.Tables) {
+		google = append(google, googleTableManifest(name), googleSchemaFile(name))
+	}
 	for _, name := range google {
 		if path := filepath.Join(l.root, name); filepath.IsLocal(name) && exists(path) {
 			paths = append(paths, path)

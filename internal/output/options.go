@@ -30,7 +30,10 @@ type Options struct {
 	// export names it. A directory then gets the manifests that Google's import
 	// reads, beside spanbulk's: they are of use for Avro only.
 	GoogleDialect string
-	Overwrite     bool // replace what an earlier export left, with its permissions
+	// NamedSchemas, with a GoogleDialect, are the schemas of the tables that are
+	// not in the default one: Google's import makes each from a file of its own.
+	NamedSchemas []NamedSchema
+	Overwrite    bool // replace what an earlier export left, with its permissions
 }
 
 // Table is one table, or the result of a query, with what its files begin with
@@ -40,6 +43,12 @@ type Table struct {
 	Header     []byte // what every file starts with; may be empty
 	Columns    []Column
 	PrimaryKey []KeyPart
+}
+
+// NamedSchema is a named schema and the whole content of its file.
+type NamedSchema struct {
+	Name string // "sales"
+	File []byte
 }
 
 // Column is a column in a manifest.
