@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"spanbulk/cmd"
+	"spanbulk/internal/spannertest"
 )
 
 func TestMain(m *testing.M) {
@@ -53,6 +54,12 @@ func TestScript(t *testing.T) {
 			"rows":      cmdRows,
 			"stall":     cmdStall,
 			"cmpsorted": cmdCmpSorted,
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "live" {
+				return false, fmt.Errorf("unknown condition %s", name)
+			}
+			return spannertest.Live(), nil
 		},
 		Setup: setupScript,
 	})

@@ -74,11 +74,21 @@ func cmdSpanner(ts *testscript.TestScript, neg bool, args []string) {
 // be.
 func load(ts *testscript.TestScript, dir string) {
 	if spannertest.Live() {
-		ts.Check(ts.Exec("spanbulk", "import", "-d", ts.Getenv("DB"), "--quiet", dir))
+		loadLive(ts, dir)
 		return
 	}
 	_, err := emulator.Load(context.Background(), serverOf(ts).embedded(ts, "rows"), ts.Getenv("DB"), ts.MkAbs(dir))
 	ts.Check(err)
+}
+
+// loadLive imports files that are named after their tables, as Orders.csv.
+func loadLive(ts *testscript.TestScript, dir string) {
+	files, err := os.ReadDir(ts.MkAbs(dir))
+	ts.Check(err)
+	for _, f := range files {
+		table := strings.TrimSuffix(f.Name(), filepath.Ext(f.Name()))
+		ts.Check(ts.Exec("spanbulk", "import", "-d", ts.Getenv("DB"), "--quiet", "--table", table, filepath.Join(dir, f.Name())))
+	}
 }
 
 func dialectFlag(args []string) ([]string, databasepb.DatabaseDialect) {

@@ -77,6 +77,7 @@ func TestTimestampBounds(t *testing.T) {
 	var ahead atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	f := start(t, emulator.Options{Now: now}, ddl)
+	f.spanner.Embedded(t, "a clock of the test's own")
 	before := f.write("Items", []string{"Id", "Name"}, []*structpb.Value{text("0"), text("old")})
 	ahead.Store(int64(between))
 	after := f.write("Items", []string{"Id", "Name"}, []*structpb.Value{text("0"), text("new")})
