@@ -20,7 +20,8 @@ type app struct {
 	// retries tells of calls that are made again.
 	retries retryLog
 
-	collecting sync.Once // see collectOften
+	collecting          sync.Mutex // of the two below
+	heapLimit, mostHeap int64      // see boundHeap; 0 before it is called
 
 	global globalOptions
 	// from says where the value of a flag came from, by the flag's name.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -54,6 +55,7 @@ func (a *app) imports(ctx context.Context, p *importPlan) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeRefuser()) }()
+	a.boundHeap(p.input.HoldBytes, 0)
 	x.options = p.writer
 	x.options.Refuser = refuser
 	display := x.startProgress()
@@ -203,6 +205,7 @@ type chunkDecoder struct {
 	target *format.Target
 	table  *writer.Table
 	record writer.Record
+	letGo  bool // of the chunk as soon as it is decoded: no dead letter needs its text
 }
 
 // decodedChunk is the records of a chunk, and why those behind them could not
@@ -218,9 +221,12 @@ func (d *chunkDecoder) decode(b *input.Batch) decodedChunk {
 		d.file, d.layout = b.File, b.Chunk.Layout
 		d.source = &writer.Source{Name: b.File.Name(), Format: string(kind), Context: d.options.Context(kind, d.layout, target), Flags: d.flags}
 	}
-	if len(b.Chunk.Data) > largeChunk {
-		d.app.collectOften()
+	d.letGo = b.Large() && d.plan.options.failure.onFailure != "dead-letter"
+	size := len(b.Chunk.Data)
+	if b.Large() {
+		d.app.boundHeap(d.plan.input.HoldBytes, size)
 	}
+	collectHuge(size)
 	c := d.writer.NewChunk(d.source, b.Release)
 	place := func(e *format.RecordError) string { return input.Place(b.File, kind, e.Line, e.Byte) }
 	err := d.decoder.Decode(target, &b.Chunk, func(r *format.Record) error {
@@ -230,7 +236,19 @@ func (d *chunkDecoder) decode(b *input.Batch) decodedChunk {
 	if err != nil {
 		err = b.Fault(err)
 	}
+	if d.letGo {
+		b.LetGo()
+		collectHuge(size)
+	}
 	return decodedChunk{c, err}
+}
+
+// collectHuge collects what is left of huge records, of which one takes as much
+// memory as all else. A chunk of size bytes is about to be decoded or has been.
+func collectHuge(size int) {
+	if size >= hugeRecord {
+		runtime.GC()
+	}
 }
 
 // add gives the writer a decoded record. target is the table of those that do
@@ -249,6 +267,9 @@ func (d *chunkDecoder) add(c *writer.Chunk, kind format.Kind, r *format.Record, 
 	d.record = writer.Record{
 		Raw: r.Raw, Made: r.Made, Table: d.table, Operation: r.Operation,
 		Values: r.Values, Range: r.Range, UnknownOutcome: d.record.UnknownOutcome,
+	}
+	if d.letGo {
+		d.record.Raw = nil
 	}
 	if kind == format.Avro {
 		d.record.Number = r.Line

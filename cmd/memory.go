@@ -28,17 +28,28 @@ func tuneMemory(lookup func(string) (string, bool)) {
 	}
 }
 
-// largeChunk is the size from which a chunk is one huge record.
-const largeChunk = 4 << 20
+// smallHeap is what bulk work on records of ordinary size does with.
+const smallHeap = 128 << 20
 
-// collectOften lets no more garbage pile up than is alive: that of buffers which
-// are too large to be kept is too much to wait for, and cheap to collect.
-func (a *app) collectOften() {
-	a.collecting.Do(func() {
-		if _, set := a.streams.LookupEnv("GOGC"); !set {
-			debug.SetGCPercent(100)
-		}
-	})
+// hugeRecord is the size of a record from which its garbage is collected at once.
+const hugeRecord = 16 << 20
+
+// boundHeap lets garbage be collected before it comes to more than smallHeap, or
+// to more than work needs that bounds itself to held bytes and has records of n
+// bytes. The collections are cheap, as there is little to look through: buffers
+// that are too large to be kept.
+func (a *app) boundHeap(held int64, n int) {
+	a.collecting.Lock()
+	defer a.collecting.Unlock()
+	if a.heapLimit == 0 {
+		a.mostHeap = debug.SetMemoryLimit(-1)
+	}
+	limit := min(max(smallHeap, 3*held+4*int64(n)), a.mostHeap)
+	if _, set := a.streams.LookupEnv("GOMEMLIMIT"); set || limit <= a.heapLimit {
+		return
+	}
+	a.heapLimit = limit
+	debug.SetMemoryLimit(limit)
 }
 
 // availableMemory returns the bytes the process may use: the limit of its

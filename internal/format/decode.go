@@ -268,6 +268,9 @@ func (d *Decoder) Decode(t *Target, c *Chunk, each func(*Record) error) error {
 		if cap(d.arena) > keepArena {
 			d.arena, d.scan.scratch = nil, nil
 		}
+		if cap(d.made) > keepArena {
+			d.made = nil
+		}
 		if d.csv != nil && cap(d.csv.record.undoubled) > keepArena {
 			d.csv.record.undoubled = nil
 		}
@@ -289,7 +292,9 @@ func (d *Decoder) Decode(t *Target, c *Chunk, each func(*Record) error) error {
 // begin makes d.record the record raw, for which nothing is known yet.
 func (d *Decoder) begin(raw []byte, line int64, offset int) *Record {
 	d.record = Record{Raw: raw, Line: line, Offset: offset, Operation: d.o.operation()}
-	d.arena = d.arena[:0]
+	if d.arena = d.arena[:0]; len(raw) > max(keepArena, cap(d.arena)) {
+		d.arena = make([]byte, 0, len(raw)) // mostly enough, and not by and by
+	}
 	return &d.record
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"unsafe"
 )
 
 // DefaultChunkBytes is about how large a Splitter makes chunks.
@@ -81,6 +82,7 @@ type textSplitter struct {
 	scan   recordScan // of the data of the chunk to come
 	layout *Layout
 	rest   []byte // of the chunk before: the beginning of a record
+	large  []byte // what is read into where a record is large; chunks get copies
 	offset int64
 	line   int64
 	begun  bool
@@ -96,11 +98,15 @@ func (s *textSplitter) Next(c *Chunk) error {
 	if s.err != nil && len(s.rest) == 0 {
 		return s.ended()
 	}
-	data := append(c.Data[:0], s.rest...)
+	data := c.Data[:0]
+	if len(s.rest) > s.o.ChunkBytes && cap(s.large) >= len(s.rest) {
+		data = s.large[:0]
+	}
+	data = append(data, s.rest...)
 	s.rest = s.rest[:0]
 	// One byte above the bound is enough to tell that a record exceeds it.
 	most := s.o.MaxRecordBytes + max(s.o.ChunkBytes, longestMark)
-	for want := max(s.o.ChunkBytes, len(data), longestMark); ; want = min(2*want, most) {
+	for want := max(s.o.ChunkBytes, len(data), longestMark); ; want = min(grown(want), most) {
 		data = s.fill(data, want)
 		if !s.begun {
 			var err error
@@ -147,10 +153,29 @@ func (s *textSplitter) fill(data []byte, want int) []byte {
 	return data
 }
 
+// largeBuffer is the size above which memory is worth more than the time of a
+// copy.
+const largeBuffer = 4 << 20
+
+// grown is the size that a buffer of n bytes is tried with next.
+func grown(n int) int {
+	if n < largeBuffer {
+		return 2 * n
+	}
+	return n + n/4
+}
+
 // read reads once, up to where data has want bytes.
 func (s *textSplitter) read(data []byte, want int) []byte {
-	if cap(data) < want {
+	switch {
+	case cap(data) >= want:
+	case want <= largeBuffer:
 		data = append(make([]byte, 0, want), data...)
+	case cap(s.large) >= want:
+		data = append(s.large[:0], data...)
+	default:
+		s.large = append(make([]byte, 0, want), data...)
+		data = s.large
 	}
 	n, err := s.r.Read(data[len(data):want])
 	s.err = err
@@ -159,12 +184,24 @@ func (s *textSplitter) read(data []byte, want int) []byte {
 
 // cut makes a chunk of the first end bytes of data.
 func (s *textSplitter) cut(c *Chunk, data []byte, end int) {
-	s.rest = append(s.rest, data[end:]...)
+	records := data[:end]
+	if s.isLarge(data) {
+		// The buffer is for the next record; the chunk is no larger than it must be.
+		records = append(c.Data[:0], records...)
+		s.rest = s.large[:copy(s.large[:cap(s.large)], data[end:])]
+	} else {
+		s.rest = append(s.rest, data[end:]...)
+	}
 	s.scan.drop(end)
-	c.fill(Chunk{Kind: s.o.Kind, Data: data[:end], Offset: s.offset, Line: s.line, Layout: s.layout})
+	c.fill(Chunk{Kind: s.o.Kind, Data: records, Offset: s.offset, Line: s.line, Layout: s.layout})
 	c.Last = s.err == io.EOF && len(s.rest) == 0
 	s.told = true
 	s.advance(c.Data)
+}
+
+// isLarge reports whether data is in the buffer for large records.
+func (s *textSplitter) isLarge(data []byte) bool {
+	return cap(data) > 0 && cap(s.large) > 0 && unsafe.SliceData(data) == unsafe.SliceData(s.large)
 }
 
 func (s *textSplitter) hasHeader() bool { return s.layout != nil && s.layout.context != "" }

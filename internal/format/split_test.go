@@ -256,3 +256,41 @@ func TestLargeRecordChunks(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeRecordsCut: records far above the size of a chunk come whole and in
+// order, whatever the sizes of those around them, and chunks handed on earlier
+// keep what they hold.
+func TestLargeRecordsCut(t *testing.T) {
+	var text strings.Builder
+	for i, size := range []int{10, 5 << 20, 10, 300 << 10, 7 << 20, 20, 4<<20 - 1, 3} {
+		fmt.Fprintf(&text, "{\"n\":%d,\"s\":\"%s\"}\n", i, strings.Repeat(string(rune('a'+i)), size))
+		text.WriteString(strings.Repeat("{\"n\":0}\n", i*i*1000))
+	}
+	for _, kind := range []format.Kind{format.NDJSON, format.CSV} {
+		s := format.NewSplitter(strings.NewReader(text.String()), format.SplitOptions{Kind: kind, CSV: format.CSVInput{NoHeader: true, Quote: "'"}})
+		var chunks []format.Chunk
+		for {
+			var c format.Chunk
+			err := s.Next(&c)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			chunks = append(chunks, c)
+		}
+		var got bytes.Buffer
+		line := int64(1)
+		for _, c := range chunks {
+			if int64(got.Len()) != c.Offset || c.Line != line {
+				t.Errorf("%s: a chunk begins at %d, line %d, behind %d bytes and %d lines", kind, c.Offset, c.Line, got.Len(), line-1)
+			}
+			got.Write(c.Data)
+			line += int64(bytes.Count(c.Data, []byte{'\n'}))
+		}
+		if got.String() != text.String() {
+			t.Errorf("%s: %d bytes came out of %d, or others", kind, got.Len(), text.Len())
+		}
+	}
+}

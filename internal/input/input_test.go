@@ -332,3 +332,37 @@ func BenchmarkRead(b *testing.B) {
 		}
 	}
 }
+
+// TestHugeRecords: behind a record that is larger than all that may be held,
+// none is read until it is released, whether its chunk was let go before or not.
+func TestHugeRecords(t *testing.T) {
+	const size, records = 2 << 20, 6
+	text := strings.Repeat(strings.Repeat("x", size-1)+"\n", records)
+	progress := new(input.Progress)
+	o := input.Options{Stdin: strings.NewReader(text), Kind: format.NDJSON, HoldBytes: 1 << 20, Decoders: 2, Progress: progress}
+	delivered := 0
+	err := input.Read(t.Context(), find(t), o,
+		func(_ int, b *input.Batch) (*input.Batch, error) {
+			if !b.Large() || len(b.Chunk.Data) != size {
+				t.Errorf("a chunk of %d bytes, large: %v", len(b.Chunk.Data), b.Large())
+			}
+			if b.Chunk.Line%2 == 0 {
+				b.LetGo()
+				if b.Chunk.Data != nil {
+					t.Error("the chunk is still there")
+				}
+			}
+			return b, nil
+		},
+		func(b *input.Batch) error {
+			delivered++
+			if ahead := progress.Bytes.Load() - int64(delivered*size); ahead > size {
+				t.Errorf("%d bytes are read behind record %d, which is still held", ahead, delivered)
+			}
+			b.Release()
+			return nil
+		})
+	if err != nil || delivered != records {
+		t.Errorf("%d records, error %v", delivered, err)
+	}
+}

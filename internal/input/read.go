@@ -24,8 +24,9 @@ type Options struct {
 	// Decoders is how many goroutines decode; at least 1.
 	Decoders int
 	// HoldBytes bounds the memory of all chunks that have been read and not
-	// released; DefaultHoldBytes if 0. A chunk that alone exceeds it, of one huge
-	// record, goes when no other is held.
+	// released; DefaultHoldBytes if 0. One of a huge record counts twice, for what
+	// it becomes is as large as itself. A chunk that alone exceeds the bound goes
+	// when no other is held, and after one that did none is read ahead.
 	HoldBytes int64
 	// Progress, if set, is kept up to date.
 	Progress *Progress
@@ -71,6 +72,30 @@ const DefaultHoldBytes = 32 << 20
 
 // maxKeptChunk bounds the memory that a Batch keeps for its next use.
 const maxKeptChunk = 4 << 20
+
+// largeChunk is the size above which a chunk is mostly one large record.
+const largeChunk = 1 << 20
+
+// Large reports whether the chunk is worth to be let go before the Batch is.
+func (b *Batch) Large() bool { return len(b.Chunk.Data) > largeChunk }
+
+// weight is what the chunk counts for Options.HoldBytes.
+func (b *Batch) weight() int64 {
+	n := int64(cap(b.Chunk.Data))
+	if b.Large() {
+		n *= 2
+	}
+	return min(n, b.reading.o.HoldBytes)
+}
+
+// LetGo drops the chunk of a Batch that only what was made of it is needed of.
+// The Batch is held until Release all the same, for half of its weight.
+func (b *Batch) LetGo() {
+	b.Chunk.Reset(maxKeptChunk)
+	half := b.held / 2
+	b.held -= half
+	b.reading.room.Release(half)
+}
 
 // Release gives the memory of the chunk back. Nothing may refer to it any more.
 func (b *Batch) Release() {
@@ -138,6 +163,8 @@ type reading struct {
 	room  *semaphore.Weighted
 	work  chan *job
 	order chan *job
+	// ahead is how much room there must be before more is read.
+	ahead int64
 	// stuck says that a read is under way which nothing can break off.
 	stuck atomic.Bool
 }
@@ -202,7 +229,12 @@ func (r *reading) readFile(ctx context.Context, f *File) (err error) {
 	defer func() { err = errors.Join(err, in.end()) }()
 	for chunks := 0; ctx.Err() == nil; chunks++ {
 		b := r.batch(f)
+		// Behind a huge record there is room for another when it is gone.
+		if err := r.room.Acquire(ctx, r.ahead); err != nil {
+			break
+		}
 		err := in.splitter.Next(&b.Chunk)
+		r.room.Release(r.ahead)
 		if err == io.EOF {
 			if chunks == 0 && r.o.OnEmpty != nil {
 				r.o.OnEmpty(f, in.kind, format.LayoutOf(in.splitter))
@@ -212,7 +244,9 @@ func (r *reading) readFile(ctx context.Context, f *File) (err error) {
 		if err != nil {
 			return in.fault(err)
 		}
-		b.held = min(int64(cap(b.Chunk.Data)), r.o.HoldBytes)
+		if b.held, r.ahead = b.weight(), 0; b.held == r.o.HoldBytes {
+			r.ahead = b.held
+		}
 		if r.room.Acquire(ctx, b.held) != nil {
 			break
 		}

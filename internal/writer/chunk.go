@@ -3,6 +3,7 @@ package writer
 import (
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -237,8 +238,14 @@ func tooLarge(size int) error {
 	return unsendable(fmt.Sprintf("it takes %d bytes in a request and Spanner takes at most %d", size, MaxRequestBytes))
 }
 
+// growOnce is the size of a record from which memory is made for it beforehand.
+const growOnce = 256 << 10
+
 func (c *Chunk) encodeWrite(e *entry, r *Record) {
 	head := c.heads.get(r.Table, r.Operation, r.Values)
+	if n := sizeOf(r.Values); n > growOnce { // not by and by, value after value
+		c.memory = slices.Grow(c.memory, n+len(head.bytes)+1<<10)
+	}
 	c.memory = wire.AppendWrite(c.memory, c.writer.envelope, r.Operation, head.bytes, r.Values)
 	e.cells = head.cells
 	c.lock(e, r.Table, r.Values)
