@@ -20,7 +20,8 @@ type app struct {
 	// retries tells of calls that are made again.
 	retries retryLog
 
-	collecting          sync.Mutex // of the two below
+	collecting          sync.Once  // see collectOften
+	bounding            sync.Mutex // of the two below
 	heapLimit, mostHeap int64      // see boundHeap; 0 before it is called
 
 	global globalOptions

@@ -247,10 +247,10 @@ func (o *batchOptions) addFlags(fs *flagSet) {
 	g.value(&intValue{target: &o.rateLimit, min: 1, max: math.MaxInt32}, "rate-limit", "`rows` written a second at most")
 }
 
-// writeRequestOptions go with every request that writes. Spanner takes no
-// request tag on those.
+// writeRequestOptions go with every request that writes.
 type writeRequestOptions struct {
 	priority       priority
+	requestTag     string
 	transactionTag string
 	exclude        bool
 }
@@ -258,6 +258,7 @@ type writeRequestOptions struct {
 func (o *writeRequestOptions) addFlags(fs *flagSet) {
 	g := group{fs, groupWrite}
 	g.value(&choiceValue[priority]{target: &o.priority, choices: []priority{"LOW", "MEDIUM", "HIGH"}, upper: true}, "rpc-priority", "`priority` of the requests: LOW, MEDIUM, HIGH (default unset, which the service takes for HIGH)")
+	g.value(&tagValue{&o.requestTag}, "request-tag", "`tag` sent with the requests; Spanner's statistics leave it out for writes, which --transaction-tag names there")
 	g.value(&tagValue{&o.transactionTag}, "transaction-tag", "`tag` that Spanner's statistics show the writes under")
 	g.flag(&o.exclude, "exclude-from-change-streams", "keep the writes out of change streams that allow it")
 }
@@ -315,7 +316,7 @@ func (o *importOptions) writerOptions(a *app, progress *writer.Progress) (writer
 		Parallelism: b.parallelism, BatchWriteTimeout: b.timeout,
 		InitialBackoff: b.initialBackoff, MaxBackoff: b.maxBackoff, MaxAttempts: b.maxAttempts,
 		RateLimit: float64(b.rateLimit), ExcludeFromChangeStreams: o.request.exclude,
-		Priority: o.request.rpcPriority(), TransactionTag: o.request.transactionTag,
+		Priority: o.request.rpcPriority(), TransactionTag: o.request.transactionTag, RequestTag: o.request.requestTag,
 		DryRun: o.dryRun, Progress: progress,
 		OnRetry: func(r writer.Retry) {
 			a.retries.log(a, r.Attempt, "sending again", "records", r.Records, "of", r.Sent, "first", r.First.String(),

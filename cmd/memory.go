@@ -28,6 +28,19 @@ func tuneMemory(lookup func(string) (string, bool)) {
 	}
 }
 
+// largeChunk is the size from which a chunk is of few rows, large ones.
+const largeChunk = 4 << 20
+
+// collectOften lets no more garbage pile up than is alive: that of buffers which
+// are too large to be kept is too much to wait for, and cheap to collect.
+func (a *app) collectOften() {
+	a.collecting.Do(func() {
+		if _, set := a.streams.LookupEnv("GOGC"); !set {
+			debug.SetGCPercent(100)
+		}
+	})
+}
+
 // smallHeap is what bulk work on records of ordinary size does with.
 const smallHeap = 128 << 20
 
@@ -39,8 +52,8 @@ const hugeRecord = 16 << 20
 // bytes. The collections are cheap, as there is little to look through: buffers
 // that are too large to be kept.
 func (a *app) boundHeap(held int64, n int) {
-	a.collecting.Lock()
-	defer a.collecting.Unlock()
+	a.bounding.Lock()
+	defer a.bounding.Unlock()
 	if a.heapLimit == 0 {
 		a.mostHeap = debug.SetMemoryLimit(-1)
 	}

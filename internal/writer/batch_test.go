@@ -88,7 +88,7 @@ func TestBatchBytesAreExact(t *testing.T) {
 			}
 			first := func(opt writer.Options) (groups, size int) {
 				f := serve(t, &fake{})
-				opt.Parallelism, opt.Linger, opt.Method, opt.TransactionTag = 1, time.Minute, method, "tag"
+				opt.Parallelism, opt.Linger, opt.Method, opt.TransactionTag, opt.RequestTag = 1, time.Minute, method, "tag", "request"
 				if _, err := write(t, connect(t, f.target), quick(opt), records, 9); err != nil {
 					t.Fatal(err)
 				}

@@ -104,6 +104,7 @@ type Options struct {
 	RateLimit      float64
 	Priority       spannerpb.RequestOptions_Priority
 	TransactionTag string
+	RequestTag     string
 
 	// DryRun encodes and counts records and sends none. All that would be sent
 	// stay undecided.
@@ -221,8 +222,8 @@ func defaulted[T comparable](v, otherwise T) T {
 }
 
 func (o *Options) requestOptions() *spannerpb.RequestOptions {
-	if o.Priority == 0 && o.TransactionTag == "" {
+	if o.Priority == 0 && o.TransactionTag == "" && o.RequestTag == "" {
 		return nil
 	}
-	return &spannerpb.RequestOptions{Priority: o.Priority, TransactionTag: o.TransactionTag}
+	return &spannerpb.RequestOptions{Priority: o.Priority, TransactionTag: o.TransactionTag, RequestTag: o.RequestTag}
 }
