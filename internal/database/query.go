@@ -27,8 +27,9 @@ type Statement struct {
 
 // Result is the whole answer to a Statement.
 type Result struct {
-	// Columns are the names of the result's columns.
+	// Columns are the names of the result's columns, Types their types.
 	Columns []string
+	Types   []*spannerpb.Type
 	// Rows have one value for each column.
 	Rows [][]*structpb.Value
 	// ReadTimestamp is when the rows were as they are.
@@ -54,6 +55,7 @@ func (c *Conn) Query(ctx context.Context, stmt Statement) (*Result, error) {
 	result := &Result{ReadTimestamp: metadata.GetTransaction().GetReadTimestamp().AsTime()}
 	for _, f := range metadata.GetRowType().GetFields() {
 		result.Columns = append(result.Columns, f.GetName())
+		result.Types = append(result.Types, f.GetType())
 	}
 	for {
 		row, err := stream.Next()

@@ -125,7 +125,7 @@ func isSystemSchema(schema string) bool {
 // load reads the columns, keys and indexes of a listed table.
 func (c *Catalog) load(ctx context.Context, l listed) (*Table, error) {
 	t := &Table{Name: l.name, Dialect: c.dialect, View: l.view, Parent: l.parent, OnDeleteCascade: l.cascade}
-	for _, step := range []func(context.Context, *Table) error{c.loadColumns, c.loadColumnOptions, c.loadIndexes, c.loadIndexColumns} {
+	for _, step := range []func(context.Context, *Table) error{c.loadColumns, c.tellEnums, c.loadColumnOptions, c.loadIndexes, c.loadIndexColumns} {
 		if err := step(ctx, t); err != nil {
 			return nil, err
 		}

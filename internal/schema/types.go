@@ -19,8 +19,8 @@ const maxTypeDepth = 32
 //
 // GoogleSQL writes messages and enums of a proto bundle either as
 // PROTO<full.name> and ENUM<full.name> or as the bare full name. The bare name
-// does not tell the two apart; it is taken for a message. The metadata of a
-// read has the true type.
+// does not tell the two apart; it is taken for a message. A Catalog knows the
+// true type from the metadata of a query.
 func (d Dialect) ParseType(text string) (*spannerpb.Type, error) {
 	parse := parseGoogleSQLType
 	if d == PostgreSQL {
