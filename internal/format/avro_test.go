@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"spanbulk/internal/format"
+	"spanbulk/internal/randtest"
 	"spanbulk/internal/wire"
 )
 
@@ -125,7 +126,7 @@ func showAvro(v any) string {
 }
 
 func TestAvroReadBack(t *testing.T) {
-	rng := seeded(t)
+	rng := randtest.New(t)
 	var columns []*spannerpb.StructType_Field
 	for _, c := range typeCases {
 		columns = append(columns, field(strings.ReplaceAll(c.name, "-", "_"), c.typ))
@@ -239,7 +240,7 @@ func plainAvro(t *spannerpb.Type, v *structpb.Value) any {
 
 // TestAvroTimes compares times and dates with package time.
 func TestAvroTimes(t *testing.T) {
-	rng := seeded(t)
+	rng := randtest.New(t)
 	columns := columnsOf(field("t", timestampType), field("d", dateType))
 	first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).Unix(), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC).Unix()
 	micros := newAvro(t, format.AvroOptions{Timestamp: "micros", Date: "days"}, columns...)
@@ -299,7 +300,7 @@ func checkDatum(t *testing.T, f format.Format, row []wire.Value, want ...int64) 
 }
 
 func TestAvroNumeric(t *testing.T) {
-	rng := seeded(t)
+	rng := randtest.New(t)
 	f := newAvro(t, format.AvroOptions{}, field("v", numericType))
 	for range 1000 {
 		n := new(big.Int)

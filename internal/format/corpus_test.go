@@ -3,10 +3,8 @@ package format_test
 import (
 	"flag"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
@@ -189,21 +187,4 @@ func golden(t *testing.T, name string, got []byte) {
 	if string(want) != string(got) {
 		t.Errorf("%s differs:\n--- want\n%s\n--- got\n%s", path, want, got)
 	}
-}
-
-// seeded returns a source of randomness whose seed a failing test prints.
-func seeded(t *testing.T) *rand.Rand {
-	seed := rand.Uint64()
-	if text := os.Getenv("SPANBULK_TEST_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("SPANBULK_TEST_SEED=%d", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 0))
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"spanbulk/internal/format"
+	"spanbulk/internal/randtest"
 	"spanbulk/internal/wire"
 )
 
@@ -127,7 +128,7 @@ func readCSV(t *testing.T, data []byte) (records [][]string, quoted [][]bool) {
 // TestCSVReadBack writes random rows of every type and reads them with
 // encoding/csv, which turns CRLF in a field into LF.
 func TestCSVReadBack(t *testing.T) {
-	rng := seeded(t)
+	rng := randtest.New(t)
 	var columns []*spannerpb.StructType_Field
 	for _, c := range typeCases {
 		columns = append(columns, field(c.name, c.typ))

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"spanbulk/internal/format"
+	"spanbulk/internal/randtest"
 	"spanbulk/internal/wire"
 )
 
@@ -236,7 +237,7 @@ func checkFloat(t *testing.T, enc format.Encoder, f float64, want any) {
 // TestShortDecimals tries the decimals that take the fast way, and their
 // neighbours that must not.
 func TestShortDecimals(t *testing.T) {
-	rng := seeded(t)
+	rng := randtest.New(t)
 	enc := newNDJSON(t, format.ValueOptions{}, field("v", float64Type)).NewEncoder()
 	for range 20000 {
 		text := strconv.FormatInt(rng.Int64N(2e9)-1e9, 10) + "." + strconv.Itoa(rng.IntN(1e7))
@@ -253,7 +254,7 @@ func TestShortDecimals(t *testing.T) {
 // TestNDJSONReadBack writes random rows of every type and reads them with
 // encoding/json, without losing a digit.
 func TestNDJSONReadBack(t *testing.T) {
-	rng := seeded(t)
+	rng := randtest.New(t)
 	var columns []*spannerpb.StructType_Field
 	for _, c := range typeCases {
 		columns = append(columns, field(c.name, c.typ))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"spanbulk/internal/format"
+	"spanbulk/internal/randtest"
 	"spanbulk/internal/wire"
 )
 
@@ -91,8 +91,8 @@ var tableTypes = func() (types []*spannerpb.Type) {
 // TestRoundTrip: what an export writes is read back to the same bytes, for
 // random tables of all types and values that are hard on a format.
 func TestRoundTrip(t *testing.T) {
-	rng := seeded(t)
-	for range rounds(60) {
+	rng := randtest.New(t)
+	for range randtest.Rounds(60) {
 		o := outputs[rng.IntN(len(outputs))]
 		columns := columnsOf(field("Id", int64Type))
 		for i := range rng.IntN(8) {
@@ -155,16 +155,6 @@ func canonical(tb testing.TB, t *spannerpb.Type, v wire.Value) wire.Value {
 		}
 	}
 	return v
-}
-
-// rounds is how often a property is tried: n, or what SPANBULK_TEST_ROUNDS says.
-func rounds(n int) int {
-	if text := os.Getenv("SPANBULK_TEST_ROUNDS"); text != "" {
-		if many, err := strconv.Atoi(text); err == nil {
-			return many
-		}
-	}
-	return n
 }
 
 func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }

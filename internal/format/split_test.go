@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"spanbulk/internal/format"
+	"spanbulk/internal/randtest"
 	"spanbulk/internal/schema"
 )
 
@@ -218,7 +219,7 @@ func TestSingleChunk(t *testing.T) {
 // records and fields, and what a scan of words could take for it.
 func TestCSVChunks(t *testing.T) {
 	const alphabet = `"""""",,` + "\n\n\r*#ab"
-	rng := seeded(t)
+	rng := randtest.New(t)
 	target := refusalTable(schema.GoogleSQL)
 	for range 2000 {
 		input := []byte("Id,Part\n")
@@ -244,7 +245,7 @@ func TestCSVChunks(t *testing.T) {
 // TestLargeRecordChunks: a record that is passed over ends where it would if it
 // were read, however its bytes come in.
 func TestLargeRecordChunks(t *testing.T) {
-	rng := seeded(t)
+	rng := randtest.New(t)
 	for range 200 {
 		record := "2,\"" + strings.Repeat(`x""y,`+"\n", 300+rng.IntN(50)) + "\"\n"
 		input := []byte("Id,Part\n1,a\n" + record + "3,c\n")

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"spanbulk/internal/randtest"
 	"spanbulk/internal/wire"
 )
 
@@ -62,8 +63,8 @@ func writeMutation(op wire.Operation, w *spannerpb.Mutation_Write) *spannerpb.Mu
 // TestMutationsAreThoseOfProtobuf compares requests with those that the
 // generated messages make, to the byte.
 func TestMutationsAreThoseOfProtobuf(t *testing.T) {
-	r := newRand(t)
-	for range rounds(t, 300) {
+	r := randtest.New(t)
+	for range randtest.Rounds(300) {
 		var want []*spannerpb.Mutation
 		var groups, plain []byte
 		for range 1 + r.IntN(4) {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"spanbulk/internal/randtest"
 	"spanbulk/internal/wire"
 )
 
@@ -23,15 +24,15 @@ var (
 )
 
 func newFake(t *testing.T, rows, columns int) *fakeServer {
-	r := newRand(t)
+	r := randtest.New(t)
 	return &fakeServer{t: t, r: r, columns: columns, rows: randomRows(r, rows, columns), maxValues: 2 * columns}
 }
 
 // TestStreamAnyCut reads results cut into messages and chunks anywhere, with
 // breaks anywhere, with tokens, without and with useless ones.
 func TestStreamAnyCut(t *testing.T) {
-	r := newRand(t)
-	for i := range rounds(t, 400) {
+	r := randtest.New(t)
+	for i := range randtest.Rounds(400) {
 		columns := 1 + r.IntN(4)
 		s := &fakeServer{
 			t: t, r: r, columns: columns,

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"spanbulk/internal/randtest"
 	"spanbulk/internal/wire"
 )
 
@@ -86,8 +87,8 @@ func appendValue(dst []byte, v *structpb.Value) []byte {
 }
 
 func TestAppendIsTheInverseOfParse(t *testing.T) {
-	r := newRand(t)
-	for range rounds(t, 1000) {
+	r := randtest.New(t)
+	for range randtest.Rounds(1000) {
 		want := randomValue(r, 3)
 		if got := decode(appendValue(nil, want)); !proto.Equal(got, want) {
 			t.Fatalf("wrote %v, read %v", want, got)

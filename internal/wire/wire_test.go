@@ -3,10 +3,7 @@ package wire_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
@@ -16,33 +13,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// rounds is how many random cases a property test runs: SPANBULK_TEST_ROUNDS
-// multiplies the usual number.
-func rounds(t *testing.T, usual int) int {
-	t.Helper()
-	factor, err := strconv.Atoi(os.Getenv("SPANBULK_TEST_ROUNDS"))
-	if err != nil || factor < 1 {
-		return usual
-	}
-	return usual * factor
-}
-
-// newRand returns a source whose seed is printed when the test fails;
-// SPANBULK_TEST_SEED repeats a run.
-func newRand(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("SPANBULK_TEST_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("repeat with SPANBULK_TEST_SEED=%d", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 0))
-}
 
 func str(s string) *structpb.Value { return structpb.NewStringValue(s) }
 

@@ -20,6 +20,7 @@ import (
 	"spanbulk/internal/emulator/relation"
 	"spanbulk/internal/emulator/store"
 	"spanbulk/internal/emulator/value"
+	"spanbulk/internal/randtest"
 )
 
 // modelRow is what a row holds; the empty string stands for NULL.
@@ -197,7 +198,7 @@ type past struct {
 // Random transactions against the model: outcome, content, index content, and
 // content at every timestamp within retention, while old versions are dropped.
 func TestModel(t *testing.T) {
-	r := seeded(t)
+	r := randtest.New(t)
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := store.New(nil, func() time.Time { return now })
 	_, err := s.ApplyDDL([]string{
@@ -210,7 +211,7 @@ func TestModel(t *testing.T) {
 	}
 	m := model{}
 	var history []past
-	for round := range rounds(1500) {
+	for round := range randtest.Rounds(1500) {
 		now = now.Add(time.Duration(r.IntN(int(10 * time.Second))))
 		next, code := maps.Clone(m), codes.OK
 		var batch []store.Mutation

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,25 +20,8 @@ import (
 	"spanbulk/internal/emulator/relation"
 	"spanbulk/internal/emulator/store"
 	"spanbulk/internal/emulator/value"
+	"spanbulk/internal/randtest"
 )
-
-// seeded gives a source of random numbers; SPANBULK_TEST_SEED repeats a run.
-func seeded(t testing.TB) *rand.Rand {
-	seed := rand.Uint64()
-	if s, err := strconv.ParseUint(os.Getenv("SPANBULK_TEST_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	t.Logf("SPANBULK_TEST_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
-// rounds is n, multiplied in the long test run.
-func rounds(n int) int {
-	if f, err := strconv.Atoi(os.Getenv("SPANBULK_TEST_ROUNDS")); err == nil && f > 0 {
-		return n * f
-	}
-	return n
-}
 
 // node is a key in the hierarchy Root > Kid (CASCADE) > Leaf (NO ACTION):
 // unused parts are -1.
@@ -268,7 +249,7 @@ type openTransaction struct {
 // ends with, what the tables and the index hold, what open transactions read
 // at their timestamp and whether they can still commit.
 func TestInterleavedModel(t *testing.T) {
-	r := seeded(t)
+	r := randtest.New(t)
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := store.New(nil, func() time.Time { return now })
 	_, err := s.ApplyDDL([]string{
@@ -303,7 +284,7 @@ func TestInterleavedModel(t *testing.T) {
 		open = append(open, tx)
 	}
 	seen := make(map[codes.Code]int)
-	for round := range rounds(1000) {
+	for round := range randtest.Rounds(1000) {
 		now = now.Add(time.Duration(r.IntN(int(time.Second))))
 		if len(open) < 3 && r.IntN(3) == 0 {
 			begin()
