@@ -123,21 +123,30 @@ func (o *sourceOptions) sql() (string, error) {
 func (o *sourceOptions) names() ([]schema.Name, error) {
 	names := make([]schema.Name, len(o.tables))
 	for i, text := range o.tables {
-		name, err := schema.ParseName(text)
-		if err != nil {
-			return nil, usagef("--table: %w", err)
+		var err error
+		if names[i], err = tableName(text, o.schema); err != nil {
+			return nil, err
 		}
-		if o.schema != "" {
-			if name.Schema != "" {
-				return nil, usagef("--schema %s and --table %s both name a schema", o.schema, text)
-			}
-			if name.Schema, err = schema.ParseIdent(o.schema); err != nil {
-				return nil, usagef("--schema: %w", err)
-			}
-		}
-		names[i] = name
 	}
 	return names, nil
+}
+
+// tableName puts --table and --schema together, which may be empty.
+func tableName(table, in string) (schema.Name, error) {
+	name, err := schema.ParseName(table)
+	if err != nil {
+		return name, usagef("--table: %w", err)
+	}
+	if in == "" {
+		return name, nil
+	}
+	if name.Schema != "" {
+		return name, usagef("--schema %s and --table %s both name a schema", in, table)
+	}
+	if name.Schema, err = schema.ParseIdent(in); err != nil {
+		return name, usagef("--schema: %w", err)
+	}
+	return name, nil
 }
 
 // param is one parsed --param. Its type and value wait for the dialect.

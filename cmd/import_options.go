@@ -70,21 +70,7 @@ func (o *targetOptions) name() (schema.Name, error) {
 	case o.tableField != "":
 		return schema.Name{}, usagef("--table and --table-field exclude each other")
 	}
-	name, err := schema.ParseName(o.table)
-	if err != nil {
-		return name, usagef("--table: %w", err)
-	}
-	if o.schema == "" {
-		return name, nil
-	}
-	if name.Schema != "" {
-		return name, usagef("--schema %s and --table %s both name a schema", o.schema, o.table)
-	}
-	name.Schema, err = schema.ParseIdent(o.schema)
-	if err != nil {
-		return name, usagef("--schema: %w", err)
-	}
-	return name, nil
+	return tableName(o.table, o.schema)
 }
 
 // recordOptions say how fields become columns.

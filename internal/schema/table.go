@@ -133,8 +133,12 @@ func (t *Table) IsKey(name string) bool {
 
 // Covers reports whether a read through x can return column: a key column of
 // the index or of its table, or a stored one.
-func (t *Table) Covers(x Index, column string) bool {
+func (t *Table) Covers(x Index, column string) bool { return t.IsKey(column) || t.Declares(x, column) }
+
+// Declares reports whether column is among those that x was made with: of its own
+// key, or stored.
+func (t *Table) Declares(x Index, column string) bool {
 	same := func(name string) bool { return t.Dialect.SameName(name, column) }
-	return t.IsKey(column) || slices.ContainsFunc(x.Storing, same) ||
+	return slices.ContainsFunc(x.Storing, same) ||
 		slices.ContainsFunc(x.Key, func(k KeyPart) bool { return same(k.Column) })
 }

@@ -60,7 +60,7 @@ func NewTable(t *schema.Table, parent *Table) (*Table, error) {
 	for _, x := range t.Indexes {
 		out.deleteCells++
 		for i, c := range t.Columns {
-			if holds(t, x, c.Name) {
+			if t.Declares(x, c.Name) {
 				out.weights[i]++
 			}
 		}
@@ -87,12 +87,6 @@ func (t *Table) checkAncestors() error {
 		}
 	}
 	return nil
-}
-
-func holds(t *schema.Table, x schema.Index, column string) bool {
-	same := func(name string) bool { return t.Dialect.SameName(name, column) }
-	return slices.ContainsFunc(x.Storing, same) ||
-		slices.ContainsFunc(x.Key, func(k schema.KeyPart) bool { return same(k.Column) })
 }
 
 func newKeyPart(t *schema.Table, name string) (keyPart, error) {
