@@ -152,6 +152,9 @@ func (g *generated) ddl() []string {
 	ddl = append(ddl, b.String())
 	if g.index != nil {
 		index, _ := g.in("ByIndex")
+		if g.pg {
+			index = g.quoted("ByIndex") // it is in the table's schema
+		}
 		ddl = append(ddl, "CREATE INDEX "+index+" ON "+g.tableSQL()+" ("+strings.Join(g.index, ", ")+") "+
 			map[bool]string{true: "INCLUDE", false: "STORING"}[g.pg]+" ("+strings.Join(g.storing, ", ")+")")
 	}

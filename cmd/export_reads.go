@@ -19,10 +19,16 @@ import (
 	"spanbulk/internal/schema"
 )
 
+// placeParam is what a parameter of the PostgreSQL dialect is called.
+var placeParam = regexp.MustCompile(`^p[1-9][0-9]*$`)
+
 // bindParams types --param by the dialect.
 func (x *exporter) bindParams() error {
 	x.params = make(map[string]keyset.Param, len(x.plan.params))
 	for _, p := range x.plan.params {
+		if x.dialect == schema.PostgreSQL && !placeParam.MatchString(p.name) {
+			return usagef("--param %s: parameters of the PostgreSQL dialect are named after their place: p1 is $1", p.name)
+		}
 		kind, err := x.dialect.ParseType(p.kind)
 		if err != nil {
 			return usagef("--param %s: %w", p.name, err)

@@ -41,7 +41,7 @@ func (o *sourceOptions) addFlags(fs *flagSet) {
 	g.text(&o.where, "where", "SQL `condition` on the rows of the table; one on leading key columns only (=, <, <=, >, >=, BETWEEN, IN, AND) becomes a read of keys, any other a query")
 	g.text(&o.query, "query", "SQL `query` to read instead of a table; it must be root-partitionable")
 	g.text(&o.queryFile, "query-file", "`file` with the query")
-	g.texts(&o.params, "param", "parameter of --query or --where, as `name:TYPE=value`; may be given again")
+	g.texts(&o.params, "param", "parameter of --query or --where, as `name:TYPE=value`; p1 is PostgreSQL's $1; may be given again")
 	g.flag(&o.noPartition, "no-partition", "read in one stream, for a query that cannot be partitioned")
 }
 

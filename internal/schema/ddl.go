@@ -31,7 +31,11 @@ func (t *Table) indexDDL(d *Definition, x Index) string {
 		}
 		parts = append(parts, t.Dialect.quoted(k.Column)+order)
 	}
-	text += "INDEX " + t.quotedName(t.IndexName(x)) + " ON " + t.quotedName(t.Name) + "(" + strings.Join(parts, ", ") + ")"
+	name := t.quotedName(t.IndexName(x))
+	if t.Dialect == PostgreSQL {
+		name = t.Dialect.quoted(x.Name) // its grammar takes no schema there: it is the table's
+	}
+	text += "INDEX " + name + " ON " + t.quotedName(t.Name) + "(" + strings.Join(parts, ", ") + ")"
 	storing, interleave := " STORING (", ", INTERLEAVE IN "
 	if t.Dialect == PostgreSQL {
 		storing, interleave = " INCLUDE (", " INTERLEAVE IN "

@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +65,12 @@ func TestDefinition(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	postgres := *table
+	postgres.Dialect = schema.PostgreSQL
+	// Its grammar has no schema in the name of a new index.
+	if got := postgres.IndexDDL(d)[0]; !strings.HasPrefix(got, `CREATE UNIQUE NULL_FILTERED INDEX "ByPart" ON "sales"."Lines"(`) {
+		t.Error(got)
 	}
 	if want := (schema.Identity{Kind: "BIT_REVERSED_POSITIVE_SEQUENCE", Start: "5"}); !d.InterleaveIn || d.Identities["Id"] != want || len(d.Identities) != 1 {
 		t.Errorf("interleaved in: %t, identities %v", d.InterleaveIn, d.Identities)

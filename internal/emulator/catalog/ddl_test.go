@@ -35,8 +35,8 @@ var printed = []string{
 		"  Ts TIMESTAMP OPTIONS (\n    allow_commit_timestamp = true\n  ),\n  Seq INT64 DEFAULT (GET_NEXT_SEQUENCE_VALUE(SEQUENCE Numbers)),\n" +
 		"  Upd TIMESTAMP DEFAULT (PENDING_COMMIT_TIMESTAMP()) ON UPDATE (PENDING_COMMIT_TIMESTAMP()) OPTIONS (\n    allow_commit_timestamp = true\n  ),\n  CONSTRAINT fk FOREIGN KEY(`Order`) REFERENCES Parents(`Order`) ON DELETE CASCADE,\n  CONSTRAINT ck CHECK(N > 0),\n" +
 		") PRIMARY KEY(`Order`, K DESC),\n  INTERLEAVE IN PARENT Parents ON DELETE CASCADE, ROW DELETION POLICY (OLDER_THAN(Ts, INTERVAL 7 DAY))",
-	"CREATE UNIQUE NULL_FILTERED INDEX ByB ON sales.Everything(B, K DESC) STORING (N, F)",
-	"CREATE INDEX ByF ON sales.Everything(F) WHERE F IS NOT NULL",
+	"CREATE UNIQUE NULL_FILTERED INDEX sales.ByB ON sales.Everything(B, K DESC) STORING (N, F)",
+	"CREATE INDEX sales.ByF ON sales.Everything(F) WHERE F IS NOT NULL",
 	"CREATE CHANGE STREAM S\n  FOR Parents(Name)\n  OPTIONS ( retention_period = '36h' )",
 	"CREATE CHANGE STREAM T\n  FOR ALL",
 	"CREATE VIEW sales.Names SQL SECURITY INVOKER AS SELECT p.Name FROM Parents AS p WHERE LEFT(p.Name, 1) = 'A'",
@@ -56,6 +56,7 @@ func TestStatementsThatSpannerRefuses(t *testing.T) {
 		"CREATE TABLE R (X INT64, V STRING(10), CONSTRAINT fk FOREIGN KEY (V) REFERENCES P (V)) PRIMARY KEY (X)",
 		"CREATE CHANGE STREAM S FOR R(V)",
 		"CREATE SEQUENCE Numbers BIT_REVERSED_POSITIVE",
+		"CREATE SCHEMA s",
 		"CREATE TABLE N (X INT64, Y INT64 DEFAULT (GET_NEXT_SEQUENCE_VALUE(SEQUENCE Numbers)), CONSTRAINT fj FOREIGN KEY (X) REFERENCES P (U) NOT ENFORCED) PRIMARY KEY (X)",
 	}
 	schema := apply(t, base...)
@@ -73,6 +74,7 @@ func TestStatementsThatSpannerRefuses(t *testing.T) {
 		{"CREATE TABLE `1t` (K INT64) PRIMARY KEY (K)", codes.InvalidArgument, "Table name not valid"},
 		{"CREATE TABLE `é` (K INT64) PRIMARY KEY (K)", codes.InvalidArgument, "Table name not valid"},
 		{"CREATE TABLE Q (K INT64, CONSTRAINT `c c` CHECK (K > 0)) PRIMARY KEY (K)", codes.InvalidArgument, "Constraint name not valid"},
+		{"CREATE INDEX s.ByV ON P(V)", codes.InvalidArgument, "must be in the same schema"},
 		{"CREATE INDEX `i.j.` ON P(V)", codes.InvalidArgument, "Index name not valid"},
 		{"CREATE SCHEMA `s-t`", codes.InvalidArgument, "Schema name not valid"},
 		{"CREATE SEQUENCE `s-t` OPTIONS (sequence_kind = 'bit_reversed_positive')", codes.InvalidArgument, "Sequence name not valid"},

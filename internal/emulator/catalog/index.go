@@ -10,7 +10,7 @@ import (
 )
 
 func (e *editor) createIndex(d *ast.CreateIndex) error {
-	name := pathName(d.Name)
+	name := e.indexName(d)
 	if _, _, exists := e.Index(name); exists && d.IfNotExists {
 		return nil
 	}
@@ -20,6 +20,9 @@ func (e *editor) createIndex(d *ast.CreateIndex) error {
 	t, err := e.table(d.TableName)
 	if err != nil {
 		return err
+	}
+	if !sameSchema(name, t.Name) {
+		return status.Errorf(codes.InvalidArgument, "Index %s must be in the same schema as its table %s.", name, t.Name)
 	}
 	if len(t.Indexes) >= maxIndexesPerTable {
 		return status.Errorf(codes.FailedPrecondition, "Table %s has too many indexes; the limit is %d.", t.Name, maxIndexesPerTable)
@@ -50,6 +53,22 @@ func (e *editor) createIndex(d *ast.CreateIndex) error {
 		t.Indexes = append(t.Indexes, x)
 		return nil
 	})
+}
+
+// indexName is the whole name of a new index, which is in its table's schema. In
+// the PostgreSQL dialect a statement cannot say so.
+func (e *editor) indexName(d *ast.CreateIndex) string {
+	name := pathName(d.Name)
+	if schema, _ := splitName(pathName(d.TableName)); e.PostgreSQL && schema != "" {
+		return schema + "." + name
+	}
+	return name
+}
+
+func sameSchema(a, b string) bool {
+	schemaA, _ := splitName(a)
+	schemaB, _ := splitName(b)
+	return strings.EqualFold(schemaA, schemaB)
 }
 
 // keySuffix is the primary key parts that make an index entry's key unique.

@@ -160,7 +160,8 @@ func (x *Index) postgreSQLDDL(t *Table) string {
 	for i, k := range x.Key {
 		keys[i] = quotePostgreSQL(t.Columns[k.Column].Name) + strings.TrimPrefix(" "+k.PostgreSQLOrder(), " ASC")
 	}
-	fmt.Fprintf(&b, "INDEX %s ON %s(%s)", quotePostgreSQL(x.Name), quotePostgreSQL(t.Name), strings.Join(keys, ", "))
+	_, name := splitName(x.Name)
+	fmt.Fprintf(&b, "INDEX %s ON %s(%s)", quotePostgreSQL(name), quotePostgreSQL(t.Name), strings.Join(keys, ", "))
 	if len(x.Storing) > 0 {
 		names := make([]string, len(x.Storing))
 		for i, n := range x.Storing {

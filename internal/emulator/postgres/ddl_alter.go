@@ -102,7 +102,7 @@ func (p *parser) createIndex(at token.Pos) ast.Statement {
 	if p.isWord("on") {
 		p.failAt(p.tok().pos, "CREATE INDEX needs a name")
 	}
-	x.Name = p.path()
+	x.Name = &ast.Path{Idents: []*ast.Ident{p.ident()}} // without a schema: it is in the table's
 	p.wantWords("on")
 	x.TableName = p.path()
 	if p.takeWords("using") {
