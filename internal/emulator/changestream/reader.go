@@ -117,14 +117,14 @@ func (s *Stream) Read(q Query, from Position) (*Reader, error) {
 		return r, nil
 	}
 	p, ok := s.byToken[q.Token]
+	if !ok && from.begun { // a query has read it, until it was forgotten
+		return nil, r.tooOld(s.horizon(strong.UnixMicro()))
+	}
 	if !ok {
 		return nil, status.Errorf(codes.InvalidArgument, "Specified partition_token is invalid, as it does not belong to the Change Stream associated with the TVF. Received partition_token: %s.", q.Token)
 	}
 	r.partition = p
 	s.prune(strong.UnixMicro())
-	if from.begun && from.next < p.records.first {
-		return nil, r.tooOld(s.horizon(strong.UnixMicro()))
-	}
 	return r, r.begin(strong.UnixMicro())
 }
 
@@ -134,7 +134,7 @@ func ceilMicro(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro
 // check checks the arguments but the token, with the log's lock held.
 func (r *Reader) check(now time.Time) error {
 	q, s := r.query, r.stream
-	if horizon := s.horizon(now.UnixMicro()); r.start < horizon && !r.pos.begun {
+	if horizon := s.horizon(now.UnixMicro()); r.start < horizon && (!r.pos.begun || q.Token == "") {
 		return r.tooOld(horizon)
 	}
 	if latest := now.Add(maxFuture); q.Start.After(latest) {
@@ -162,11 +162,14 @@ func (r *Reader) tooOld(horizon int64) error {
 
 func text(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// begin finds the first record once the start has come. It is called with the
-// log's lock held.
+// begin finds the first record once the start has come, and refuses to go on
+// where records are missing. It is called with the log's lock held.
 func (r *Reader) begin(now int64) error {
 	p := r.partition
 	if r.pos.begun {
+		if r.pos.next < p.records.first { // dropped before they were read
+			return r.tooOld(r.stream.horizon(now))
+		}
 		return nil
 	}
 	if r.start < p.start || p.end != 0 && r.start > p.end {

@@ -152,6 +152,59 @@ func TestRetention(t *testing.T) {
 	})
 }
 
+// TestForgottenPartitions wants partitions that ended before the retention to be
+// forgotten, and queries of them refused, those under way too.
+func TestForgottenPartitions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDatabase(t, one(1), kvDDL, "CREATE CHANGE STREAM S FOR T OPTIONS (retention_period = '24h')")
+		s := d.stream("S")
+		q := changestream.Query{Start: d.commit(d.put("T", 1, 1)), Token: s.Active()[0].Token, Heartbeat: time.Second}
+		open := func(q changestream.Query, at changestream.Position) *changestream.Reader {
+			r, err := s.Read(q, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		slow := open(q, changestream.Position{})
+		first, err := open(q, changestream.Position{}).Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		initial := changestream.Query{Start: q.Start, Heartbeat: time.Second}
+		told, err := open(initial, changestream.Position{}).Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 50 {
+			if _, err := s.Move(s.Active()[0].Token); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(25 * time.Hour)
+		made, err := s.Move(s.Active()[0].Token)
+		if err != nil || len(made) != 1 || made[0].Token != s.Active()[0].Token {
+			t.Fatalf("the move made %v, error %v", made, err)
+		}
+		if n := len(s.Partitions()); n != 2 {
+			t.Errorf("%d partitions are known, want the one that ended just now and the one that is active", n)
+		}
+		resumed := func(q changestream.Query, at changestream.Position) error {
+			_, err := s.Read(q, at)
+			return err
+		}
+		_, slowErr := slow.Next(t.Context())
+		for name, err := range map[string]error{
+			"query": resumed(q, changestream.Position{}), "resumed query": resumed(q, first[0].Position),
+			"resumed initial query": resumed(initial, told[0].Position), "slow query": slowErr,
+		} {
+			if status.Code(err) != codes.OutOfRange || !strings.Contains(err.Error(), "too far in the past") {
+				t.Errorf("%s: error %v", name, err)
+			}
+		}
+	})
+}
+
 func TestPositionRoundTrip(t *testing.T) {
 	d := newDatabase(t, one(1), kvDDL, "CREATE CHANGE STREAM S FOR T")
 	s := d.stream("S")

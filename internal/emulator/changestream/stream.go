@@ -1,6 +1,7 @@
 package changestream
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -18,7 +19,8 @@ type Stream struct {
 	dropped bool
 	format  format
 	byToken map[string]*partition
-	// all partitions in order of creation, those that ended among them.
+	// all partitions in order of creation, those among them that ended within
+	// the retention.
 	all []*partition
 	// active partitions by key range; together they own every key.
 	active  []*partition
@@ -110,20 +112,26 @@ func (s *Stream) horizon(now int64) int64 {
 }
 
 // pruneInterval is how often records are looked for that are too old. Looking
-// takes the longer the more partitions there have been, and they are kept for a
-// day at least.
+// takes the longer the more partitions there are, and they are kept for a day at
+// least.
 const pruneInterval = time.Minute
 
-// prune drops records that are too old to be asked for.
+// prune drops records that are too old to be asked for, and partitions that
+// ended before.
 func (s *Stream) prune(now int64) {
 	if now < s.pruned+pruneInterval.Microseconds() {
 		return
 	}
 	s.pruned = now
 	horizon := s.horizon(now)
-	for _, p := range s.all {
+	s.all = slices.DeleteFunc(s.all, func(p *partition) bool {
 		p.records.prune(horizon)
-	}
+		if p.end == 0 || p.end >= horizon {
+			return false
+		}
+		delete(s.byToken, p.token)
+		return true
+	})
 }
 
 // Name is the stream's name.
@@ -150,7 +158,8 @@ type Partition struct {
 	Parents, Children []string
 }
 
-// Partitions lists all partitions there ever were, in order of creation.
+// Partitions lists the partitions that are active or ended within the retention,
+// in order of creation.
 func (s *Stream) Partitions() []Partition {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()

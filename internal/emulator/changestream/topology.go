@@ -130,8 +130,8 @@ func (s *Stream) change(tokens []string, f func(ts int64, p []*partition) error)
 			return err
 		}
 		slices.SortFunc(s.active, func(a, b *partition) int { return cmp.Compare(a.lo, b.lo) })
-		s.prune(ts.UnixMicro())
 		made = describe(s.all[before:])
+		s.prune(ts.UnixMicro())
 		return nil
 	})
 	return made, err
