@@ -162,6 +162,11 @@ func (o *tailOptions) resolveFormat(a *app, p *tailPlan) error {
 
 // resolveTail settles the options of the engine, but for what must be looked up.
 func (o *tailOptions) resolveTail(a *app, p *tailPlan) error {
+	for _, name := range []string{"resume-fallback", "state-interval", "deduplicate"} {
+		if a.from[name] == originFlag && o.stream.state == "" {
+			return usagef("--%s needs --state", name)
+		}
+	}
 	if o.filters.table != "" {
 		name, err := schema.ParseName(o.filters.table)
 		if err != nil {
