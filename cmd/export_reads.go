@@ -153,7 +153,7 @@ func (o *sourceOptions) findIndex(t *schema.Table, columns []string) (index *sch
 	if err != nil {
 		return nil, false, usagef("--index: %w", err)
 	}
-	found, err := schema.FindIndex(t, name.Name)
+	found, err := schema.FindIndex(t, name)
 	if err != nil {
 		return nil, false, err
 	}

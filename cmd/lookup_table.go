@@ -53,7 +53,7 @@ func (o *lookupTableOptions) findIndex(t *schema.Table) (*schema.Index, error) {
 	if err != nil {
 		return nil, usagef("--index: %w", err)
 	}
-	x, err := schema.FindIndex(t, name.Name)
+	x, err := schema.FindIndex(t, name)
 	if err != nil {
 		return nil, err
 	}

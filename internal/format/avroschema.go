@@ -273,7 +273,7 @@ func checkAvroName(name string) error {
 	if avroName.MatchString(name) {
 		return nil
 	}
-	return fmt.Errorf("avro does not allow the name %q for a column: it takes letters, digits and underscores; rename it with AS", name)
+	return fmt.Errorf("avro does not allow the name %q for a column: it takes letters, digits and underscores; rename it in a query, with AS", name)
 }
 
 // avroType returns the type of values of type t, NULL aside. structName is the

@@ -167,18 +167,33 @@ func FindColumn(t *Table, name string) (Column, error) {
 		WithHint(fault.DidYouMean(name, t.ColumnNames()))
 }
 
-// FindIndex is FindColumn for a secondary index.
-func FindIndex(t *Table, name string) (Index, error) {
-	if x, ok := t.Index(name); ok {
-		return x, nil
-	}
-	if x, ok := t.Index(strings.ToLower(name)); ok {
-		return x, nil
+// FindIndex is FindColumn for a secondary index, whose name may be without the
+// schema: that is the table's.
+func FindIndex(t *Table, name Name) (Index, error) {
+	if t.isIn(name.Schema) {
+		if x, ok := t.Index(name.Name); ok {
+			return x, nil
+		}
+		if x, ok := t.Index(strings.ToLower(name.Name)); ok {
+			return x, nil
+		}
 	}
 	names := make([]string, len(t.Indexes))
 	for i, x := range t.Indexes {
 		names[i] = x.Name
 	}
 	return Index{}, fault.New(codes.NotFound, "find", fmt.Sprintf("index %s of table %s", name, t.Name), "the table has no such index").
-		WithHint(fault.DidYouMean(name, names))
+		WithHint(fault.DidYouMean(name.Name, names))
+}
+
+// isIn reports whether the table is in the schema that a user means by name,
+// where none is meant too.
+func (t *Table) isIn(name string) bool {
+	switch {
+	case name == "", t.Dialect.SameName(name, t.Name.Schema):
+		return true
+	case t.Dialect == PostgreSQL && strings.ToLower(name) == t.Name.Schema:
+		return true
+	}
+	return t.Name.Schema == "" && name == t.Dialect.DefaultSchema()
 }

@@ -191,7 +191,7 @@ func TestUnknownNames(t *testing.T) {
 	}
 	table := func(name schema.Name) error { _, err := c.Table(t.Context(), name); return err }
 	column := func(name string) error { _, err := schema.FindColumn(albums, name); return err }
-	index := func(name string) error { _, err := schema.FindIndex(albums, name); return err }
+	index := func(name schema.Name) error { _, err := schema.FindIndex(albums, name); return err }
 	tests := []struct {
 		err        error
 		text, hint string
@@ -200,7 +200,8 @@ func TestUnknownNames(t *testing.T) {
 		{table(schema.Name{Schema: "sales", Name: "Order"}), "find table sales.Order: the database has no such table", "did you mean sales.Orders?"},
 		{table(schema.Name{Name: "TABLES"}), "find table TABLES: the database has no such table", ""},
 		{column("Titel"), "find column Titel of table Albums: the table has no such column", "did you mean Title?"},
-		{index("ByTitel"), "find index ByTitel of table Albums: the table has no such index", "did you mean ByTitle?"},
+		{index(schema.Name{Schema: "sales", Name: "ByTitle"}), "find index sales.ByTitle of table Albums: the table has no such index", "did you mean ByTitle?"},
+		{index(schema.Name{Name: "ByTitel"}), "find index ByTitel of table Albums: the table has no such index", "did you mean ByTitle?"},
 	}
 	for _, tt := range tests {
 		if tt.err == nil {
