@@ -212,7 +212,7 @@ func findGoogleExport(dir string) ([]*File, error) {
 	if len(export.Tables) == 0 {
 		return nil, fault.New(codes.InvalidArgument, "read", filepath.Join(dir, googleExport), "it names no tables")
 	}
-	var files []*File
+	var all []*File
 	for _, t := range export.Tables {
 		manifest, err := inDirectory(dir, t.ManifestFile)
 		if err != nil {
@@ -227,6 +227,7 @@ func findGoogleExport(dir string) ([]*File, error) {
 		if err := readJSON(manifest.Path, &list); err != nil {
 			return nil, err
 		}
+		var files []*File
 		for _, entry := range list.Files {
 			f, err := inDirectory(dir, entry.Name)
 			if err != nil {
@@ -238,8 +239,34 @@ func findGoogleExport(dir string) ([]*File, error) {
 			}
 			files = append(files, f)
 		}
+		table, err := holdTable(files)
+		if err != nil {
+			return nil, err
+		}
+		if table {
+			all = append(all, files...)
+		}
 	}
-	return files, nil
+	return all, nil
+}
+
+// holdTable reports whether an entry of Google's export is a table, not a view or
+// a named schema. All its files have one schema.
+func holdTable(files []*File) (bool, error) {
+	if len(files) == 0 {
+		return false, nil
+	}
+	path := files[0].Path
+	f, err := os.Open(path)
+	if err != nil {
+		return false, openFault(path, err)
+	}
+	defer f.Close()
+	other, err := format.AvroDefinesOther(f)
+	if err != nil {
+		return false, readFault(path, err)
+	}
+	return !other, nil
 }
 
 func readJSON(path string, into any) error {
