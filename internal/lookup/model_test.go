@@ -163,7 +163,8 @@ func (m *model) postgreSQLDDL() []string {
 	}
 	ddl := []string{"CREATE TABLE " + schema + `"T" ("Other" bigint, ` + strings.Join(columns, ", ") + `, "Name" text, "Total" bigint, "Tags" text[], PRIMARY KEY (` + strings.Join(key, ", ") + "))"}
 	if m.index {
-		ddl = append(ddl, "CREATE UNIQUE INDEX "+schema+`"ByKey" ON `+schema+`"T" (`+strings.Join(index, ", ")+`) INCLUDE ("Name", "Total", "Tags")`)
+		// An index goes into its table's schema, which CREATE INDEX must not name.
+		ddl = append(ddl, `CREATE UNIQUE INDEX "ByKey" ON `+schema+`"T" (`+strings.Join(index, ", ")+`) INCLUDE ("Name", "Total", "Tags")`)
 	}
 	return ddl
 }
