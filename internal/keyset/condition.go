@@ -29,6 +29,11 @@ type Param struct {
 // (by their names without @), joined by AND: equalities on the first columns of
 // the key and then, if at all, a range of the next one.
 func FromCondition(columns []Column, condition string, params map[string]Param) (set *spannerpb.KeySet, ok bool) {
+	defer func() {
+		if r := recover(); r != nil { // the parser's, where a text ends within an escape
+			set, ok = nil, false
+		}
+	}()
 	expr, err := memefish.ParseExpr("", condition)
 	if err != nil {
 		return nil, false

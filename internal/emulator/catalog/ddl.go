@@ -46,18 +46,32 @@ func (e *editor) statement() error {
 	if err := CheckNesting(e.source); err != nil {
 		return err
 	}
-	ddl, err := memefish.ParseDDL("", parseable(e.source))
+	ddl, err := parseDDL(parseable(e.source))
 	if err != nil {
-		return syntaxError(err)
+		return err
 	}
 	return e.apply(ddl)
 }
 
+// parseDDL parses a statement. The parser panics where a text ends within an
+// escape: that is its way of refusing it.
+func parseDDL(statement string) (ddl ast.DDL, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			ddl, err = nil, status.Error(codes.InvalidArgument, "Error parsing Spanner DDL statement: Syntax error: a literal is not closed")
+		}
+	}()
+	if ddl, err = memefish.ParseDDL("", statement); err != nil {
+		return nil, syntaxError(err)
+	}
+	return ddl, nil
+}
+
 // DatabaseName is the name in a CREATE DATABASE statement.
 func DatabaseName(statement string) (string, error) {
-	ddl, err := memefish.ParseDDL("", withoutSemicolon(statement))
+	ddl, err := parseDDL(withoutSemicolon(statement))
 	if err != nil {
-		return "", syntaxError(err)
+		return "", err
 	}
 	create, ok := ddl.(*ast.CreateDatabase)
 	if !ok {

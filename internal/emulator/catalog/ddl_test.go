@@ -76,6 +76,7 @@ func TestStatementsThatSpannerRefuses(t *testing.T) {
 		{"CREATE TABLE Q (K INT64, CONSTRAINT `c c` CHECK (K > 0)) PRIMARY KEY (K)", codes.InvalidArgument, "Constraint name not valid"},
 		{"CREATE INDEX s.ByV ON P(V)", codes.InvalidArgument, "must be in the same schema"},
 		{"CREATE INDEX `i.j.` ON P(V)", codes.InvalidArgument, "Index name not valid"},
+		{"0\"\\0", codes.InvalidArgument, "a literal is not closed"},
 		{"CREATE SCHEMA `s-t`", codes.InvalidArgument, "Schema name not valid"},
 		{"CREATE SEQUENCE `s-t` OPTIONS (sequence_kind = 'bit_reversed_positive')", codes.InvalidArgument, "Sequence name not valid"},
 		{"CREATE CHANGE STREAM `s-t`", codes.InvalidArgument, "Change Stream name not valid"},
