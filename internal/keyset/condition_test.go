@@ -124,7 +124,7 @@ func TestFromConditionIsBounded(t *testing.T) {
 }
 
 func FuzzFromCondition(f *testing.F) {
-	for _, s := range []string{`SingerId = 1 AND Name > "a"`, `SingerId IN (1,2)`, `SingerId BETWEEN -1 AND @p`, "`Name` = b'x'"} {
+	for _, s := range []string{`SingerId = 1 AND Name > "a"`, `SingerId IN (1,2)`, `SingerId BETWEEN -1 AND @p`, "`Name` = b'x'", "0\"\\0"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, condition string) {
