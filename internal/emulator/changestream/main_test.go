@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -320,29 +319,4 @@ func decodeProto(t testing.TB, text string) *message {
 	}
 	t.Fatalf("record of no kind: %s", text)
 	return nil
-}
-
-// testSeed is SPANBULK_TEST_SEED, or a new one, which is printed.
-func testSeed(t *testing.T) uint64 {
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("SPANBULK_TEST_SEED"); text != "" {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seed = n
-	}
-	t.Logf("SPANBULK_TEST_SEED=%d", seed)
-	return seed
-}
-
-func testRounds(t *testing.T, few int) int {
-	if text := os.Getenv("SPANBULK_TEST_ROUNDS"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return few * n
-	}
-	return few
 }

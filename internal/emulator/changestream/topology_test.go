@@ -10,6 +10,7 @@ import (
 
 	"spanbulk/internal/emulator/changestream"
 	"spanbulk/internal/emulator/value"
+	"spanbulk/internal/randtest"
 )
 
 const mutableDDL = "CREATE CHANGE STREAM S FOR T OPTIONS (partition_mode = 'MUTABLE_KEY_RANGE')"
@@ -144,8 +145,8 @@ func TestChangesThatAreRefused(t *testing.T) {
 // However partitions change, a reader that follows them gets every change once,
 // in order for each key. In both modes, with bounded windows and without.
 func TestFollowingPartitions(t *testing.T) {
-	seed := testSeed(t)
-	for round := range testRounds(t, 6) {
+	seed := randtest.Seed(t)
+	for round := range randtest.Rounds(6) {
 		for _, ddl := range []string{"CREATE CHANGE STREAM S FOR T", mutableDDL} {
 			rng := rand.New(rand.NewPCG(seed, uint64(round)))
 			synctest.Test(t, func(t *testing.T) { followPartitions(t, rng, ddl) })
