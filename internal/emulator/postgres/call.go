@@ -22,7 +22,7 @@ func (p *parser) call(name []*ast.Ident) ast.Expr {
 		end := p.tok().pos
 		p.wantSign(")")
 		p.afterCall()
-		return &ast.CountStarExpr{Count: name[0].NamePos, Rparen: end}
+		return p.label(&ast.CountStarExpr{Count: name[0].NamePos, Rparen: end}, label{name: full})
 	}
 	if !p.isSign(")") {
 		p.callArguments(c, full)
@@ -30,7 +30,11 @@ func (p *parser) call(name []*ast.Ident) ast.Expr {
 	c.Rparen = p.tok().pos
 	p.wantSign(")")
 	p.afterCall()
-	return p.respell(c, full)
+	called := name[len(name)-1].Name
+	if full == "trim" {
+		called = c.Func.Idents[0].Name
+	}
+	return p.label(p.respell(c, full), label{name: called})
 }
 
 func (p *parser) callArguments(c *ast.CallExpr, name string) {
@@ -110,16 +114,16 @@ func (p *parser) substringArguments(c *ast.CallExpr) {
 func (p *parser) afterCall() {
 	switch {
 	case p.isWord("over"):
-		p.fail(unimplemented("window function (OVER)"))
+		p.fail(unsupported("a window function (OVER)"))
 	case p.isWord("filter") && p.peek(1).is(kindSign, "("):
-		p.fail(unimplemented("FILTER in an aggregate function"))
+		p.fail(unsupported("FILTER in an aggregate function"))
 	case p.isWord("within"):
-		p.fail(unimplemented("WITHIN GROUP"))
+		p.fail(unsupported("WITHIN GROUP"))
 	}
 }
 
 // respell gives the function of GoogleSQL that does the same, or a function
-// PG.f. A function that is not known keeps its name.
+// PG.f, which is one that does not exist if f is not known.
 func (p *parser) respell(c *ast.CallExpr, name string) ast.Expr {
 	if len(c.Func.Idents) == 1 && name == "trim" {
 		name = c.Func.Idents[0].Name
@@ -140,9 +144,9 @@ func (p *parser) respell(c *ast.CallExpr, name string) ast.Expr {
 			c.Args[i] = &ast.ExprArg{Expr: p.callOf("COALESCE", x, x, text, &ast.StringLiteral{ValuePos: x.Pos(), ValueEnd: x.End()})}
 		}
 		return rename("CONCAT")
-	case "array_length":
+	case "array_length", "array_upper":
 		if len(c.Args) != 2 {
-			p.failAt(c.Pos(), "function array_length takes an array and a dimension")
+			p.failAt(c.Pos(), "function "+name+" takes an array and a dimension")
 			return c
 		}
 		c.Args = c.Args[:1]
@@ -156,7 +160,7 @@ func (p *parser) respell(c *ast.CallExpr, name string) ast.Expr {
 	case "unnest", "generate_series":
 		p.fail(unimplemented("function " + name + " outside FROM"))
 	}
-	return c
+	return rename("PG." + name)
 }
 
 // nextval names a sequence by a string.
@@ -169,8 +173,7 @@ func (p *parser) nextval(c *ast.CallExpr) ast.Expr {
 		p.failAt(c.Pos(), "function nextval takes the name of a sequence as a string")
 		return c
 	}
-	toks, err := lex(name.Value)
-	inner := &parser{text: name.Value, toks: toks}
+	inner, err := newParser(name.Value)
 	if err != nil {
 		p.fail(err)
 		return c
@@ -194,7 +197,7 @@ func sameFunction(name string) (string, bool) {
 	switch name {
 	case "lower", "upper", "length", "reverse", "replace", "strpos", "starts_with", "abs", "ceil", "ceiling", "floor", "mod", "sign", "sqrt", "exp",
 		"ln", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "pow", "power", "div", "repeat", "lpad", "rpad", "coalesce", "nullif",
-		"count", "sum", "avg", "min", "max", "array_agg", "string_agg", "bit_and", "bit_or", "array_to_string", "any_value":
+		"sha256", "sha512", "count", "sum", "avg", "min", "max", "array_agg", "string_agg", "bit_and", "bit_or", "array_to_string", "any_value":
 		return strings.ToUpper(name), true
 	case "char_length", "character_length":
 		return "LENGTH", true
@@ -240,8 +243,16 @@ func sameFunction(name string) (string, bool) {
 		return "GENERATE_UUID", true
 	case "spanner.bit_reverse":
 		return "BIT_REVERSE", true
-	case "spanner.to_int64", "spanner.int64":
-		return "INT64", true
+	case "spanner.date", "make_date":
+		return "DATE", true
+	case "spanner.timestamp_from_unix_micros":
+		return "TIMESTAMP_MICROS", true
+	case "spanner.timestamp_from_unix_millis":
+		return "TIMESTAMP_MILLIS", true
+	case "to_timestamp":
+		return "TIMESTAMP_SECONDS", true
+	case "log":
+		return "LOG10", true
 	}
 	return "", false
 }

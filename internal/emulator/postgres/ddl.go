@@ -99,7 +99,7 @@ func (p *parser) alterDatabase(at token.Pos) ast.Statement {
 	}
 	p.wantWords("spanner")
 	p.wantSign(".")
-	def := &ast.OptionsDef{Name: p.label(), Value: &ast.NullLiteral{}}
+	def := &ast.OptionsDef{Name: p.anyName(), Value: &ast.NullLiteral{}}
 	if !reset {
 		if !p.takeSign("=") {
 			p.wantWords("to")

@@ -15,7 +15,12 @@ func syntaxError(text string, pos token.Pos, message string) error {
 	return status.Errorf(codes.InvalidArgument, "%s - Statement: line %d, column %d", message, line+1, column+1)
 }
 
-// Unimplemented names a construct that is not read.
+// unsupported names what Spanner itself does not take of PostgreSQL.
+func unsupported(construct string) error {
+	return status.Errorf(codes.Unimplemented, "%s is not supported in Spanner's PostgreSQL dialect", construct)
+}
+
+// unimplemented names what Spanner takes and this package does not read.
 func unimplemented(construct string) error {
 	return status.Errorf(codes.Unimplemented, "Unsupported: %s is not supported by this in-memory Spanner", construct)
 }

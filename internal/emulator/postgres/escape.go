@@ -3,6 +3,7 @@ package postgres
 import (
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -47,6 +48,9 @@ func escape(out *strings.Builder, text string) int {
 	case 'x':
 		return escapedCode(out, text[1:], 1, 2, 16, 1)
 	case 'u':
+		if n := surrogatePair(out, text); n > 0 {
+			return n
+		}
 		return escapedCode(out, text[1:], 4, 4, 16, 1)
 	case 'U':
 		return escapedCode(out, text[1:], 8, 8, 16, 1)
@@ -56,6 +60,24 @@ func escape(out *strings.Builder, text string) int {
 	_, n := utf8.DecodeRuneInString(text)
 	out.WriteString(text[:n])
 	return n
+}
+
+// surrogatePair writes the character that a \uD83D\uDE00 stands for, the
+// text being behind its first backslash, and returns its length; 0 if it is
+// none.
+func surrogatePair(out *strings.Builder, text string) int {
+	const length = len(`uD83D\uDE00`)
+	if len(text) < length || text[5:7] != `\u` {
+		return 0
+	}
+	high, err := strconv.ParseUint(text[1:5], 16, 32)
+	low, err2 := strconv.ParseUint(text[7:length], 16, 32)
+	r := utf16.DecodeRune(rune(high), rune(low))
+	if err != nil || err2 != nil || r == utf8.RuneError {
+		return 0
+	}
+	out.WriteRune(r)
+	return length
 }
 
 // escapedCode writes the byte or, for four digits and more, the character that

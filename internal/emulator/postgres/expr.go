@@ -1,6 +1,9 @@
 package postgres
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/cloudspannerecosystem/memefish/ast"
 )
 
@@ -93,19 +96,21 @@ func nameParts(name string, at ast.Node) []*ast.Ident {
 	return identsOf(name, at.Pos())
 }
 
+// comparison reads one: a < b < c is an error.
 func (p *parser) comparison() ast.Expr {
 	x := p.matching()
-	for p.err == nil {
-		op, ok := comparisonSign(p.tok())
-		if !ok {
-			return x
-		}
-		p.next()
-		if p.isWord("any", "some", "all") {
-			x = p.quantified(x, op)
-			continue
-		}
+	op, ok := comparisonSign(p.tok())
+	if !ok {
+		return x
+	}
+	p.next()
+	if p.isWord("any", "some", "all") {
+		x = p.quantified(x, op)
+	} else {
 		x = &ast.BinaryExpr{Op: op, Left: x, Right: p.matching()}
+	}
+	if _, again := comparisonSign(p.tok()); again {
+		p.unexpected()
 	}
 	return x
 }
@@ -156,28 +161,35 @@ func (p *parser) quantified(x ast.Expr, op ast.BinaryOp) ast.Expr {
 // matching is LIKE, BETWEEN and IN.
 func (p *parser) matching() ast.Expr {
 	x := p.operators()
-	for p.err == nil {
-		not := p.isWord("not") && (p.peek(1).is(kindName, "like") || p.peek(1).is(kindName, "between") || p.peek(1).is(kindName, "in") || p.peek(1).is(kindName, "ilike"))
-		if not {
-			p.next()
-		}
-		switch {
-		case p.takeWords("like"):
-			x = p.like(x, not)
-		case p.takeWords("between"):
-			p.takeWords("asymmetric")
-			low := p.operators()
-			p.wantWords("and")
-			x = &ast.BetweenExpr{Not: not, Left: x, RightStart: low, RightEnd: p.operators()}
-		case p.takeWords("in"):
-			x = &ast.InExpr{Not: not, Left: x, Right: p.inList()}
-		case p.isWord("ilike"), p.isWord("similar"):
-			p.fail(unimplemented(p.tok().text))
-		default:
-			return x
-		}
+	not := p.isWord("not") && matchingWord(p.peek(1))
+	if not {
+		p.next()
+	}
+	switch {
+	case p.takeWords("like"):
+		return p.like(x, not)
+	case p.takeWords("between"):
+		return p.between(x, not)
+	case p.takeWords("in"):
+		return &ast.InExpr{Not: not, Left: x, Right: p.inList()}
+	case p.isWord("ilike"), p.isWord("similar"):
+		p.fail(unsupported("operator " + strings.ToUpper(p.tok().text)))
 	}
 	return x
+}
+
+func matchingWord(t lexeme) bool {
+	return t.kind == kindName && slices.Contains([]string{"like", "between", "in", "ilike", "similar"}, t.text)
+}
+
+func (p *parser) between(x ast.Expr, not bool) ast.Expr {
+	if p.isWord("symmetric") {
+		p.fail(unsupported("BETWEEN SYMMETRIC"))
+	}
+	p.takeWords("asymmetric")
+	low := p.operators()
+	p.wantWords("and")
+	return &ast.BetweenExpr{Not: not, Left: x, RightStart: low, RightEnd: p.operators()}
 }
 
 func (p *parser) like(x ast.Expr, not bool) ast.Expr {
@@ -187,7 +199,7 @@ func (p *parser) like(x ast.Expr, not bool) ast.Expr {
 	}
 	pattern := p.operators()
 	if p.isWord("escape") {
-		p.fail(unimplemented("ESCAPE"))
+		p.fail(unsupported("LIKE with ESCAPE"))
 	}
 	return &ast.BinaryExpr{Op: op, Left: x, Right: pattern}
 }
@@ -206,50 +218,6 @@ func (p *parser) inList() ast.InCondition {
 	cond.Rparen = p.tok().pos
 	p.wantSign(")")
 	return cond
-}
-
-// operators are those that bind alike in PostgreSQL: || and the bitwise ones.
-func (p *parser) operators() ast.Expr {
-	x := p.sum()
-	for p.err == nil && p.tok().kind == kindSign {
-		var op ast.BinaryOp
-		switch p.tok().text {
-		case "||":
-			op = ast.OpConcat
-		case "|":
-			op = ast.OpBitOr
-		case "&":
-			op = ast.OpBitAnd
-		case "#":
-			op = ast.OpBitXor
-		case "<<":
-			op = ast.OpBitLeftShift
-		case ">>":
-			op = ast.OpBitRightShift
-		case "->", "->>":
-			sign := p.next().text
-			right := p.sum()
-			x = p.jsonMember(x, right, sign)
-			continue
-		case "~", "@>", "<@", "@":
-			p.fail(unimplemented("operator " + p.tok().text))
-			return x
-		default:
-			return x
-		}
-		p.next()
-		x = &ast.BinaryExpr{Op: op, Left: x, Right: p.sum()}
-	}
-	return x
-}
-
-// jsonMember is x -> y, a jsonb, and x ->> y, its text.
-func (p *parser) jsonMember(x, y ast.Expr, sign string) ast.Expr {
-	name := "PG.JSONB_MEMBER"
-	if sign == "->>" {
-		name = "PG.JSONB_MEMBER_TEXT"
-	}
-	return p.callOf(name, x, y, x, y)
 }
 
 func (p *parser) sum() ast.Expr {
@@ -279,7 +247,7 @@ func (p *parser) product() ast.Expr {
 			y := p.signed()
 			x = p.callOf("MOD", x, y, x, y)
 		case p.isSign("^"):
-			p.fail(unimplemented("operator ^"))
+			p.fail(unsupported("operator ^"))
 		default:
 			return x
 		}
@@ -304,7 +272,8 @@ func (p *parser) signed() ast.Expr {
 	case p.takeSign("+"):
 		return &ast.UnaryExpr{OpPos: at, Op: ast.OpPlus, Expr: p.signed()}
 	case p.takeSign("~"):
-		return &ast.UnaryExpr{OpPos: at, Op: ast.OpBitNot, Expr: p.signed()}
+		// It binds as operators do: ~ a + b is ~ (a + b).
+		return &ast.UnaryExpr{OpPos: at, Op: ast.OpBitNot, Expr: p.sum()}
 	}
 	return p.postfix()
 }
@@ -324,9 +293,9 @@ func (p *parser) postfix() ast.Expr {
 			x = &ast.IndexExpr{Rbrack: close, Expr: x, Index: &ast.SubscriptSpecifierKeyword{
 				KeywordPos: index.Pos(), Rparen: close, Keyword: ast.PositionKeywordSafeOrdinal, Expr: index}}
 		case p.takeWords("at", "time", "zone"):
-			p.fail(unimplemented("AT TIME ZONE"))
+			p.fail(unsupported("AT TIME ZONE"))
 		case p.isWord("collate"):
-			p.fail(unimplemented("COLLATE"))
+			p.fail(unsupported("COLLATE"))
 		default:
 			return x
 		}
@@ -336,10 +305,11 @@ func (p *parser) postfix() ast.Expr {
 
 // castTo is x::t.
 func (p *parser) castTo(x ast.Expr, t typeName) ast.Expr {
+	named := label{t.word, x}
 	cast := &ast.CastExpr{Cast: x.Pos(), Rparen: t.end - 1, Expr: x, Type: p.castType(t)}
 	if t.length == 0 || t.array {
-		return cast
+		return p.label(cast, named)
 	}
 	// An explicit cast to varchar(n) cuts the text.
-	return p.callOf("LEFT", cast, cast, cast, intLiteral(t.length, t.pos, t.end))
+	return p.label(p.callOf("PG.LEFT", cast, cast, cast, intLiteral(t.length, t.pos, t.end)), named)
 }

@@ -71,7 +71,7 @@ func (p *parser) joinCondition() ast.JoinCondition {
 
 func (p *parser) tableExpr() ast.TableExpr {
 	if p.isWord("lateral") {
-		p.fail(unimplemented("LATERAL"))
+		p.fail(unsupported("LATERAL"))
 	}
 	if open := p.tok().pos; p.isSign("(") {
 		return p.tableParenthesis(open)
@@ -79,7 +79,7 @@ func (p *parser) tableExpr() ast.TableExpr {
 	p.takeWords("only")
 	idents := []*ast.Ident{p.ident()}
 	for p.takeSign(".") {
-		idents = append(idents, p.label())
+		idents = append(idents, p.anyName())
 	}
 	if p.isSign("(") {
 		return p.tableFunction(idents)
@@ -120,7 +120,7 @@ func (p *parser) tableAlias() *ast.AsAlias {
 	if p.takeWords("as") {
 		as = &ast.AsAlias{As: at, Alias: p.ident()}
 	} else if t := p.tok(); t.kind == kindQuoted || t.kind == kindName && !reserved(t.text) && !joinWord(t.text) {
-		as = &ast.AsAlias{As: token.InvalidPos, Alias: p.label()}
+		as = &ast.AsAlias{As: token.InvalidPos, Alias: p.anyName()}
 	}
 	if as != nil && p.isSign("(") {
 		p.fail(unimplemented("column names of a table alias"))
@@ -173,17 +173,16 @@ func (p *parser) hint() *ast.Hint {
 	if t.hint == "" {
 		return nil
 	}
-	toks, err := lex(t.hint)
+	inner, err := newParser(t.hint)
 	if err != nil {
 		p.fail(err)
 		return nil
 	}
-	inner := &parser{text: t.hint, toks: toks}
 	h := &ast.Hint{Atmark: t.pos, Rbrace: t.pos}
 	inner.list(func() {
-		key := &ast.Path{Idents: []*ast.Ident{inner.label()}}
+		key := &ast.Path{Idents: []*ast.Ident{inner.anyName()}}
 		for inner.takeSign(".") {
-			key.Idents = append(key.Idents, inner.label())
+			key.Idents = append(key.Idents, inner.anyName())
 		}
 		inner.wantSign("=")
 		h.Records = append(h.Records, &ast.HintRecord{Key: key, Value: inner.hintValue()})
@@ -210,9 +209,9 @@ func (p *parser) hintValue() ast.Expr {
 	case p.takeWords("true"), p.takeWords("false"):
 		return &ast.BoolLiteral{Value: t.text == "true"}
 	}
-	path := &ast.Path{Idents: []*ast.Ident{p.label()}}
+	path := &ast.Path{Idents: []*ast.Ident{p.anyName()}}
 	for p.takeSign(".") {
-		path.Idents = append(path.Idents, p.label())
+		path.Idents = append(path.Idents, p.anyName())
 	}
 	if len(path.Idents) == 1 {
 		return path.Idents[0]

@@ -263,17 +263,35 @@ func exponent(text string) int {
 
 func (l *lexer) sign() (lexeme, error) {
 	rest := l.text[l.at:]
-	for _, s := range []string{"->>", "::", "<>", "!=", "<=", ">=", "||", "->", "<<", ">>", "=>", "@>", "<@"} {
-		if strings.HasPrefix(rest, s) {
-			l.at += len(s)
-			return lexeme{kind: kindSign, text: s}, nil
+	n := operatorLength(rest)
+	switch {
+	case n > 0:
+	case strings.HasPrefix(rest, "::"):
+		n = 2
+	case strings.IndexByte("()[],.;:", rest[0]) >= 0:
+		n = 1
+	default:
+		_, size := utf8.DecodeRuneInString(rest)
+		return lexeme{}, l.fail(l.at, "syntax error at or near "+quoteForMessage(rest[:size]))
+	}
+	l.at += n
+	return lexeme{kind: kindSign, text: rest[:n]}, nil
+}
+
+// operatorLength is the length of the operator that text starts with: as many
+// characters of operators as come, but no comment, and no + or - at the end
+// unless a character stands before that makes it no arithmetic.
+func operatorLength(text string) int {
+	n := leading(text, func(c byte) bool { return strings.IndexByte("+-*/<>=~!@#%^&|`?", c) >= 0 })
+	for _, comment := range []string{"--", "/*"} {
+		if i := strings.Index(text[:n], comment); i >= 0 {
+			n = i
 		}
 	}
-	if strings.IndexByte("+-*/%^=<>()[],.;:&|#~@", rest[0]) < 0 {
-		return lexeme{}, l.fail(l.at, "syntax error at or near "+quoteForMessage(rest[:1]))
+	for n > 1 && (text[n-1] == '+' || text[n-1] == '-') && !strings.ContainsAny(text[:n-1], "~!@#%^&|`?") {
+		n--
 	}
-	l.at++
-	return lexeme{kind: kindSign, text: rest[:1]}, nil
+	return n
 }
 
 func (l *lexer) fail(at int, message string) error {

@@ -110,7 +110,7 @@ func (p *parser) word() ast.Expr {
 		}
 	case "current_timestamp", "current_date":
 		p.next()
-		return &ast.CallExpr{Func: &ast.Path{Idents: identsOf(strings.ToUpper(t.text), t.pos)}, Rparen: t.end - 1}
+		return p.label(&ast.CallExpr{Func: &ast.Path{Idents: identsOf(strings.ToUpper(t.text), t.pos)}, Rparen: t.end - 1}, label{name: t.text})
 	case "extract":
 		if p.peek(1).is(kindSign, "(") {
 			return p.extract()
@@ -132,7 +132,7 @@ func (p *parser) typedText() (ast.Expr, bool) {
 	start := p.tok().pos
 	t := p.typeName()
 	text := p.operand()
-	return &ast.CastExpr{Cast: start, Rparen: text.End() - 1, Expr: text, Type: p.castType(t)}, true
+	return p.label(&ast.CastExpr{Cast: start, Rparen: text.End() - 1, Expr: text, Type: p.castType(t)}, label{t.word, text}), true
 }
 
 func (p *parser) caseExpr() ast.Expr {
@@ -206,33 +206,22 @@ func (p *parser) exists() ast.Expr {
 	return x
 }
 
-// extract is EXTRACT(part FROM x), which names the parts of PostgreSQL.
+// extract is EXTRACT(part FROM x), whose part is a word or a string.
 func (p *parser) extract() ast.Expr {
 	start := p.next().pos
 	p.wantSign("(")
-	t := p.next()
-	part, ok := datePart(t.text)
-	if !ok || t.kind != kindName && t.kind != kindText {
-		p.failAt(t.pos, "unit "+quoteForMessage(t.text)+" is not recognized or not supported")
+	t := p.tok()
+	if t.kind != kindName && t.kind != kindText && t.kind != kindQuoted {
+		p.unexpected()
 	}
+	p.next()
 	p.wantWords("from")
-	x := &ast.ExtractExpr{Extract: start, Part: &ast.Ident{NamePos: t.pos, NameEnd: t.end, Name: part}, Expr: p.expr()}
-	x.Rparen = p.tok().pos
+	part := &ast.StringLiteral{ValuePos: t.pos, ValueEnd: t.end, Value: fold(t.text)}
+	c := p.callOf("PG.EXTRACT", part, part, part, p.expr())
+	c.Func.Idents = identsOf("PG.EXTRACT", start)
+	c.Rparen = p.tok().pos
 	p.wantSign(")")
-	return x
-}
-
-// datePart is GoogleSQL's name for a part that both know as a whole number.
-func datePart(name string) (string, bool) {
-	switch name {
-	case "year", "quarter", "month", "day", "hour", "minute", "second", "isoyear":
-		return strings.ToUpper(name), true
-	case "week":
-		return "ISOWEEK", true
-	case "doy":
-		return "DAYOFYEAR", true
-	}
-	return "", false
+	return p.label(c, label{name: "extract"})
 }
 
 // nameOrCall reads a column, a.b or a.*, or the call of a function.
@@ -242,10 +231,10 @@ func (p *parser) nameOrCall() ast.Expr {
 		p.unexpected()
 		return &ast.NullLiteral{}
 	}
-	idents := []*ast.Ident{p.label()}
+	idents := []*ast.Ident{p.anyName()}
 	for p.isSign(".") && !p.peek(1).is(kindSign, "*") {
 		p.next()
-		idents = append(idents, p.label())
+		idents = append(idents, p.anyName())
 	}
 	if p.isSign("(") {
 		return p.call(idents)

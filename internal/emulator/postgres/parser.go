@@ -46,6 +46,16 @@ type parser struct {
 	depth int
 	err   error
 	out   Statement
+	// labels name the columns of expressions; see columnName.
+	labels map[ast.Expr]label
+}
+
+func newParser(text string) (*parser, error) {
+	toks, err := lex(text)
+	if err != nil {
+		return nil, err
+	}
+	return &parser{text: text, toks: toks, out: Statement{NullsFirst: make(map[ast.Node]bool)}, labels: make(map[ast.Expr]label)}, nil
 }
 
 // Parse reads one statement.
@@ -56,11 +66,10 @@ func Parse(text string) (*Statement, error) {
 	if !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0 {
 		return nil, status.Error(codes.InvalidArgument, "invalid byte sequence for encoding \"UTF8\" in the SQL statement")
 	}
-	toks, err := lex(text)
+	p, err := newParser(text)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{text: text, toks: toks, out: Statement{NullsFirst: make(map[ast.Node]bool)}}
 	p.statement()
 	if p.err == nil && p.tok().kind != kindEnd {
 		p.unexpected()
@@ -73,11 +82,10 @@ func Parse(text string) (*Statement, error) {
 
 // ParseExpr reads an expression, as DDL has them.
 func ParseExpr(text string) (ast.Expr, error) {
-	toks, err := lex(text)
+	p, err := newParser(text)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{text: text, toks: toks, out: Statement{NullsFirst: make(map[ast.Node]bool)}}
 	x := p.expr()
 	if p.err == nil && p.tok().kind != kindEnd {
 		p.unexpected()
@@ -213,8 +221,8 @@ func (p *parser) ident() *ast.Ident {
 	return &ast.Ident{NamePos: t.pos, NameEnd: t.end, Name: t.text}
 }
 
-// label reads a name where keywords are welcome: after a dot or AS.
-func (p *parser) label() *ast.Ident {
+// anyName reads a name where keywords are welcome: after a dot or AS.
+func (p *parser) anyName() *ast.Ident {
 	t := p.tok()
 	if t.kind != kindQuoted && t.kind != kindName {
 		p.unexpected()
@@ -236,7 +244,7 @@ func (p *parser) idents() []*ast.Ident {
 func (p *parser) path() *ast.Path {
 	idents := []*ast.Ident{p.ident()}
 	for p.takeSign(".") {
-		idents = append(idents, p.label())
+		idents = append(idents, p.anyName())
 	}
 	return &ast.Path{Idents: p.plainNames(withoutPublic(idents))}
 }

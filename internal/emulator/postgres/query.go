@@ -41,7 +41,7 @@ func (p *parser) with() *ast.With {
 		return nil
 	}
 	if p.isWord("recursive") {
-		p.fail(unimplemented("WITH RECURSIVE"))
+		p.fail(unsupported("WITH RECURSIVE"))
 		return nil
 	}
 	w := &ast.With{With: at}
@@ -103,7 +103,7 @@ func (p *parser) simpleQuery() ast.QueryExpr {
 		return q
 	}
 	if p.isWord("values") {
-		p.fail(unimplemented("VALUES"))
+		p.fail(unsupported("VALUES"))
 	}
 	return p.selectQuery()
 }
@@ -115,7 +115,7 @@ func (p *parser) selectQuery() *ast.Select {
 	case p.takeWords("distinct"):
 		s.AllOrDistinct = ast.AllOrDistinctDistinct
 		if p.isWord("on") {
-			p.fail(unimplemented("DISTINCT ON"))
+			p.fail(unsupported("DISTINCT ON"))
 		}
 	case p.takeWords("all"):
 	}
@@ -134,7 +134,7 @@ func (p *parser) selectQuery() *ast.Select {
 		s.Having = &ast.Having{Having: at, Expr: p.expr()}
 	}
 	if p.isWord("window") {
-		p.fail(unimplemented("WINDOW"))
+		p.fail(unsupported("WINDOW"))
 	}
 	return s
 }
@@ -145,130 +145,23 @@ func (p *parser) selectItem() ast.SelectItem {
 	if at := p.tok().pos; p.takeSign("*") {
 		return &ast.Star{Star: at}
 	}
-	start := p.at
 	x := p.expr()
 	if p.isSign(".") && p.peek(1).is(kindSign, "*") {
 		p.next()
 		return &ast.DotStar{Star: p.next().pos, Expr: x}
 	}
 	if at := p.tok().pos; p.takeWords("as") {
-		return &ast.Alias{Expr: x, As: &ast.AsAlias{As: at, Alias: p.label()}}
+		return &ast.Alias{Expr: x, As: &ast.AsAlias{As: at, Alias: p.anyName()}}
 	}
 	if t := p.tok(); t.kind == kindQuoted || t.kind == kindName && !reserved(t.text) && !joinWord(t.text) {
-		return &ast.Alias{Expr: x, As: &ast.AsAlias{As: token.InvalidPos, Alias: p.label()}}
+		return &ast.Alias{Expr: x, As: &ast.AsAlias{As: token.InvalidPos, Alias: p.anyName()}}
 	}
 	switch x := x.(type) {
 	case *ast.Ident, *ast.Path:
 		return &ast.ExprSelectItem{Expr: x}
 	}
-	name := &ast.Ident{NamePos: x.End(), NameEnd: x.End(), Name: columnName(p.toks[start:p.at], x)}
-	return &ast.Alias{Expr: x, As: &ast.AsAlias{As: token.InvalidPos, Alias: name}}
-}
-
-// columnName is what PostgreSQL calls the column of an expression without an
-// alias.
-func columnName(toks []lexeme, x ast.Expr) string {
-	switch x := x.(type) {
-	case *ast.CastExpr:
-		if name := columnName(toks, x.Expr); name != unnamedColumn {
-			return name
-		}
-		return castName(toks)
-	case *ast.ParenExpr:
-		return columnName(toks[1:], x.Expr)
-	case *ast.Ident:
-		return x.Name
-	case *ast.Path:
-		return x.Idents[len(x.Idents)-1].Name
-	case *ast.IndexExpr:
-		return columnName(toks, x.Expr)
-	case *ast.ScalarSubQuery:
-		return queryName(x.Query)
-	case *ast.CaseExpr:
-		if x.Else != nil {
-			if name := columnName(nil, x.Else.Expr); name != unnamedColumn {
-				return name
-			}
-		}
-		return "case"
-	case *ast.ArrayLiteral, *ast.ArraySubQuery:
-		return "array"
-	case *ast.ExistsSubQuery:
-		return "exists"
-	case *ast.ExtractExpr:
-		return "extract"
-	case *ast.CallExpr, *ast.CountStarExpr:
-		return calledName(toks)
-	}
-	return unnamedColumn
-}
-
-const unnamedColumn = "?column?"
-
-// calledName is the function's name where a call begins the tokens.
-func calledName(toks []lexeme) string {
-	for i := 0; i < len(toks) && (toks[i].kind == kindName || toks[i].kind == kindQuoted); i += 2 {
-		if i+1 == len(toks) || !toks[i+1].is(kindSign, ".") {
-			if i == 0 && i+1 < len(toks) && !toks[1].is(kindSign, "(") {
-				break
-			}
-			return toks[i].text
-		}
-	}
-	if len(toks) == 1 && toks[0].kind == kindName {
-		return toks[0].text
-	}
-	return unnamedColumn
-}
-
-// castName is the internal name of the type that the tokens cast to.
-func castName(toks []lexeme) string {
-	for i, t := range toks {
-		if (t.is(kindSign, "::") || t.is(kindName, "as")) && i+1 < len(toks) {
-			return internalTypeName(toks[i+1].text)
-		}
-	}
-	if len(toks) > 0 {
-		return internalTypeName(toks[0].text)
-	}
-	return unnamedColumn
-}
-
-func internalTypeName(word string) string {
-	switch name, _ := typeAlias(word); {
-	case word == "double" || name == "double precision":
-		return "float8"
-	case name == "real":
-		return "float4"
-	case name == "bigint":
-		return "int8"
-	case name == "boolean":
-		return "bool"
-	case word == "character" || word == "varchar":
-		return "varchar"
-	case word == "timestamp" || name == "timestamp with time zone":
-		return "timestamptz"
-	case name == "numeric":
-		return "numeric"
-	}
-	return word
-}
-
-func queryName(q ast.QueryExpr) string {
-	switch q := q.(type) {
-	case *ast.Query:
-		return queryName(q.Query)
-	case *ast.SubQuery:
-		return queryName(q.Query)
-	case *ast.Select:
-		switch item := q.Results[0].(type) {
-		case *ast.Alias:
-			return item.As.Alias.Name
-		case *ast.ExprSelectItem:
-			return columnName(nil, item.Expr)
-		}
-	}
-	return unnamedColumn
+	name, _ := p.columnName(x)
+	return &ast.Alias{Expr: x, As: &ast.AsAlias{As: token.InvalidPos, Alias: &ast.Ident{NamePos: x.End(), NameEnd: x.End(), Name: name}}}
 }
 
 func (p *parser) orderBy() *ast.OrderBy {
@@ -293,7 +186,7 @@ func (p *parser) direction() (ast.Direction, token.Pos) {
 	case p.takeWords("desc"):
 		return ast.DirectionDesc, at
 	case p.isWord("using"):
-		p.fail(unimplemented("ORDER BY ... USING"))
+		p.fail(unsupported("ORDER BY ... USING"))
 	}
 	return "", token.InvalidPos
 }

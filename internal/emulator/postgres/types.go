@@ -12,7 +12,9 @@ type typeName struct {
 	// name is PostgreSQL's own: bigint, character varying.
 	name string
 	// length is the n of varchar(n); 0 is no limit.
-	length   int64
+	length int64
+	// word is what PostgreSQL calls it within: int8, varchar.
+	word     string
 	array    bool
 	pos, end token.Pos
 }
@@ -50,7 +52,8 @@ func (p *parser) typeName() typeName {
 	case word.is(kindName, "spanner") && p.peek(1).is(kindSign, "."):
 		p.next()
 		p.next()
-		t.name = "spanner." + p.label().Name
+		t.word = p.anyName().Name
+		t.name = "spanner." + t.word
 	case p.takeWords("pg_catalog"):
 		p.wantSign(".")
 		word = p.tok()
@@ -73,6 +76,7 @@ func (p *parser) typeName() typeName {
 }
 
 func (p *parser) plainType(t *typeName, word lexeme) {
+	t.word = internalTypeName(word.text)
 	switch {
 	case p.takeWords("double", "precision"):
 		t.name = "double precision"

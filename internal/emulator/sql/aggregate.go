@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cloudspannerecosystem/memefish"
 	"github.com/cloudspannerecosystem/memefish/ast"
+	"github.com/cloudspannerecosystem/memefish/token"
 
 	"spanbulk/internal/emulator/value"
 )
@@ -37,7 +39,10 @@ func (p *plan) groupBy(n *ast.Select) error {
 	}
 	g := &grouping{scope: s, explicit: n.GroupBy != nil}
 	if n.GroupBy != nil {
-		s.aliases, s.aliasesFirst, s.aggregates = s.a.selectAliases(n), true, "GROUP BY"
+		if !s.a.pg {
+			s.aliases = s.a.selectAliases(n)
+		}
+		s.aliasesFirst, s.aggregates = true, "GROUP BY"
 		for _, item := range n.GroupBy.Exprs {
 			k, err := s.groupKey(n, item)
 			if err != nil {
@@ -66,7 +71,7 @@ func (s *scope) groupKey(n *ast.Select, item ast.Expr) (groupKey, error) {
 	if t := x.typ().Code; t == value.JSONCode || t == value.ArrayCode || t == value.StructCode || t == value.ProtoCode {
 		return groupKey{}, s.a.invalidAt(item, "Grouping by expressions of type %s is not allowed", x.typ())
 	}
-	k := groupKey{x: x, text: spelling(item)}
+	k := groupKey{x: x, text: s.a.spelling(item)}
 	if c, ok := x.(*columnExpr); ok && c.depth == 0 {
 		k.rv, k.col = s.columnOf(c.cell)
 	}
@@ -89,6 +94,9 @@ func (s *scope) groupTarget(n *ast.Select, item ast.Expr) (ast.Expr, error) {
 		}
 		return nil, s.a.invalidAt(item, "Cannot GROUP BY SELECT * by ordinal")
 	case *ast.Ident:
+		if s.a.pg {
+			return s.pgGroupTarget(n, x)
+		}
 		if alias, ok := s.aliases[s.a.fold(x.Name)]; ok {
 			return alias, nil
 		}
@@ -108,14 +116,34 @@ func (s *scope) columnOf(cell int) (*rangeVar, int) {
 	return nil, 0
 }
 
-func spelling(n ast.Expr) string {
+// spelling is equal for expressions that are spelled alike but for the case of
+// names where it does not matter.
+func (a *analyzer) spelling(n ast.Expr) string {
 	for {
 		p, ok := n.(*ast.ParenExpr)
 		if !ok {
-			return strings.ToLower(n.SQL())
+			break
 		}
 		n = p.Expr
 	}
+	if a.pg {
+		return n.SQL()
+	}
+	return foldNames(n.SQL())
+}
+
+// foldNames puts all but the literals of a text in lower case.
+func foldNames(text string) string {
+	var out strings.Builder
+	l := &memefish.Lexer{File: &token.File{Buffer: text}}
+	for l.NextToken() == nil && l.Token.Kind != token.TokenEOF {
+		raw := l.Token.Raw
+		if l.Token.Kind != token.TokenString && l.Token.Kind != token.TokenBytes {
+			raw = strings.ToLower(raw)
+		}
+		out.WriteString(l.Token.Space + raw)
+	}
+	return out.String()
 }
 
 // keyCell finds the key that is a column.
@@ -132,7 +160,7 @@ func (g *grouping) keyExpr(n ast.Expr) (expr, bool) {
 			continue
 		}
 		if text == "" {
-			text = spelling(n)
+			text = g.scope.a.spelling(n)
 		}
 		if k.text == text {
 			return &columnExpr{cell: i, t: k.x.typ()}, true

@@ -117,7 +117,7 @@ func (s *scope) aggregateCall(n *ast.CallExpr, name string) (expr, error) {
 // LIMIT.
 func (s *scope) bindAggregate(n *ast.CallExpr, name string, a *aggregate) error {
 	if err := aggregateFunctions[name](s.a, a); err != nil {
-		return s.a.orMismatch(err, n, "No matching signature for aggregate function %s for argument types: %s", name, typeNames(a.args))
+		return s.a.orMismatch(err, n, "No matching signature for aggregate function %s for argument types: %s", name, a.args)
 	}
 	if _, ok := n.NullHandling.(*ast.IgnoreNulls); ok {
 		a.keepNulls = false
@@ -125,7 +125,7 @@ func (s *scope) bindAggregate(n *ast.CallExpr, name string, a *aggregate) error 
 	inner := a.start
 	if a.distinct {
 		if len(a.args) == 0 || !comparable(a.args[0].typ(), true) {
-			return s.a.invalidAt(n, "Aggregate functions with DISTINCT cannot be used with arguments of type %s", typeNames(a.args))
+			return s.a.invalidAt(n, "Aggregate functions with DISTINCT cannot be used with arguments of type %s", a.args)
 		}
 		distinct := inner
 		inner = func() accumulator { return &distinctRows{inner: distinct(), seen: make(map[string]struct{})} }

@@ -112,11 +112,14 @@ func bindSum(a *analyzer, agg *aggregate) error {
 	if err != nil {
 		return err
 	}
-	if t.Code == value.Float32Code {
+	switch {
+	case a.pg && t.Code == value.Int64Code:
+		t = value.PGNumericType
+	case t.Code == value.Float32Code:
 		t = value.Float64Type
-		if err := agg.oneOf(a, t); err != nil {
-			return err
-		}
+	}
+	if err := agg.oneOf(a, t); err != nil {
+		return err
 	}
 	f := arithmeticOn(ast.OpAdd, t)
 	if f == nil {
@@ -172,7 +175,10 @@ func bindAvg(a *analyzer, agg *aggregate) error {
 	if err != nil {
 		return err
 	}
-	if t.Code != value.NumericCode {
+	switch {
+	case a.pg && t.Code == value.Int64Code:
+		t = value.PGNumericType
+	case t.Code != value.NumericCode:
 		t = value.Float64Type
 	}
 	agg.t, agg.start = t, func() accumulator { return &mean{exact: new(big.Rat)} }

@@ -21,6 +21,14 @@ func (a *analyzer) orMismatch(err error, n ast.Node, format string, args ...any)
 	return err
 }
 
+// orNoOperator is orMismatch for an operator with no meaning for its operands.
+func (a *analyzer) orNoOperator(err error, n *ast.BinaryExpr, l, r expr) error {
+	if a.pg {
+		return a.orMismatch(err, n, "operator does not exist: %s %s %s", l, n.Op, r)
+	}
+	return a.orMismatch(err, n, "No matching signature for operator %s for argument types: %s, %s", n.Op, l, r)
+}
+
 // coerce makes x an expression of type t where GoogleSQL does so by itself:
 // widening of numbers, and literals and parameters taking their type from the
 // place they stand in.
@@ -150,23 +158,33 @@ func isLoose(x expr) bool {
 }
 
 // settle gives an expression without a type the one Spanner gives it in the
-// end: INT64 for NULL, and for an undeclared parameter what its value looks
-// like.
+// end: INT64 or PostgreSQL's text for NULL, and for an undeclared parameter
+// what its value looks like.
 func (a *analyzer) settle(x expr) (expr, error) {
 	if x.typ() != nil {
 		return x, nil
 	}
 	switch x := x.(type) {
 	case *paramExpr:
-		return x.coerce(a, x.p.guess())
+		return x.coerce(a, x.p.guess(a))
 	case *arrayExpr:
-		return x.coerce(a, value.ArrayOf(value.Int64Type))
+		if a.pg && len(x.items) == 0 {
+			return nil, invalid("cannot determine type of empty array: cast it to the desired type, for example ARRAY[]::bigint[]")
+		}
+		return x.coerce(a, value.ArrayOf(a.unknownType()))
 	}
-	out, err := a.coerce(x, value.Int64Type)
+	out, err := a.coerce(x, a.unknownType())
 	if err != nil {
 		return nil, invalid("The type of an expression cannot be determined")
 	}
 	return out, nil
+}
+
+func (a *analyzer) unknownType() *value.Type {
+	if a.pg {
+		return value.StringType
+	}
+	return value.Int64Type
 }
 
 func (a *analyzer) settleAll(xs []expr) ([]expr, error) {

@@ -134,15 +134,7 @@ func (s *scope) boolean(n ast.Expr, clause string) (expr, error) {
 	}
 	b, err := s.a.coerce(x, value.BoolType)
 	if err != nil {
-		return nil, s.a.orMismatch(err, n, "%s should return type BOOL, but returns %s", clause, typeName(x))
+		return nil, s.a.orMismatch(err, n, "%s should return type %s, but returns %s", clause, value.BoolType, x)
 	}
 	return b, nil
-}
-
-// typeName spells an expression's type for a message.
-func typeName(x expr) string {
-	if x.typ() == nil {
-		return "an unknown type"
-	}
-	return x.typ().String()
 }

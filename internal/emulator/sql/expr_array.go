@@ -60,9 +60,10 @@ func (s *scope) array(n *ast.ArrayLiteral) (expr, error) {
 	if len(items) == 0 {
 		return &arrayExpr{}, nil
 	}
+	written := items
 	items, t, err := s.a.unify(items)
 	if err != nil {
-		return nil, s.a.orMismatch(err, n, "Array elements of types %s do not have a common supertype", typeNames(items))
+		return nil, s.a.orMismatch(err, n, "Array elements of types %s do not have a common supertype", written)
 	}
 	if t == nil {
 		if items, err = s.a.settleAll(items); err != nil {

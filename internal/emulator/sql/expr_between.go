@@ -39,7 +39,7 @@ func (s *scope) between(n *ast.BetweenExpr) (expr, error) {
 		if ops == nil {
 			return nil, err
 		}
-		return nil, s.a.orMismatch(err, n, "No matching signature for operator BETWEEN for argument types: %s, %s, %s", typeName(ops[0]), typeName(ops[1]), typeName(ops[2]))
+		return nil, s.a.orMismatch(err, n, "No matching signature for operator BETWEEN for argument types: %s, %s, %s", ops[0], ops[1], ops[2])
 	}
 	return not(&betweenExpr{x: ops[0], low: ops[1], high: ops[2]}, n.Not), nil
 }

@@ -48,7 +48,7 @@ func (s *scope) binary(n *ast.BinaryExpr) (expr, error) {
 	}
 	x, err := s.operator(n.Op, args)
 	if err != nil {
-		return nil, s.a.orMismatch(err, n, "No matching signature for operator %s for argument types: %s, %s", n.Op, typeName(args[0]), typeName(args[1]))
+		return nil, s.a.orNoOperator(err, n, args[0], args[1])
 	}
 	return x, nil
 }
@@ -66,9 +66,14 @@ func (s *scope) operator(op ast.BinaryOp, args []expr) (expr, error) {
 	return s.arithmetic(op, args)
 }
 
-// dateArithmetic is DATE + INT64 and DATE - INT64, in days.
+// dateArithmetic is DATE + INT64 and DATE - INT64, in days, and in PostgreSQL
+// the days from one date to another.
 func (s *scope) dateArithmetic(op ast.BinaryOp, args []expr) (expr, error) {
 	date, days := args[0], args[1]
+	if s.a.pg && op == ast.OpSub && isType(date, value.DateCode) && isType(days, value.DateCode) {
+		f := func(v []value.Value) (value.Value, error) { return value.Int64(v[0].AsInt64() - v[1].AsInt64()), nil }
+		return &strictExpr{args: args, t: value.Int64Type, f: f}, nil
+	}
 	if op == ast.OpAdd && isType(days, value.DateCode) {
 		date, days = days, date
 	}
@@ -110,6 +115,9 @@ func (s *scope) arithmetic(op ast.BinaryOp, args []expr) (expr, error) {
 	f := arithmeticOn(op, t)
 	if f == nil {
 		return nil, errMismatch
+	}
+	if s.a.pg {
+		f = pgArithmeticErrors(t, f)
 	}
 	return &strictExpr{args: args, t: t, f: f}, nil
 }

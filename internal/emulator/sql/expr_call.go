@@ -1,8 +1,8 @@
 package sql
 
 import (
+	"errors"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/cloudspannerecosystem/memefish/ast"
@@ -94,15 +94,18 @@ func (s *scope) function(n *ast.CallExpr, name string) (expr, error) {
 	if s.a.pg {
 		bind, special, sigs, plain = pgFunction(name, bind, sigs)
 	}
-	switch {
-	case unserved(name):
-		return nil, unimplemented("function " + name)
-	case !special && !plain:
+	if unserved(name) || s.a.pg && pgUnserved(name) {
+		return nil, unimplemented("function " + s.a.functionText(name))
+	}
+	if !special && !plain && !s.a.pg {
 		return nil, s.a.invalidAt(n, "Function not found: %s", name)
 	}
 	args, err := s.arguments(n)
 	if err != nil {
 		return nil, err
+	}
+	if !special && !plain {
+		return nil, s.a.noFunction(n, name, args)
 	}
 	var x expr
 	if special {
@@ -110,19 +113,18 @@ func (s *scope) function(n *ast.CallExpr, name string) (expr, error) {
 	} else {
 		x, err = s.matchSignature(sigs, args)
 	}
-	if err != nil {
-		return nil, s.a.orMismatch(err, n, "No matching signature for function %s for argument types: %s", name, typeNames(args))
+	if errors.Is(err, errMismatch) {
+		return nil, s.a.noFunction(n, name, args)
 	}
-	return x, nil
+	return x, err
 }
 
-// pgFunction adds what PostgreSQL has of a function.
-func pgFunction(name string, bind binder, sigs []signature) (binder, bool, []signature, bool) {
-	if b, ok := pgBinders[name]; ok {
-		bind = b
+// noFunction tells that no function of the name takes the arguments.
+func (a *analyzer) noFunction(n *ast.CallExpr, name string, args []expr) error {
+	if a.pg {
+		return a.noPGFunction(n, name, args)
 	}
-	sigs = slices.Concat(pgSignatures[name], pgNumericFunctions[name], sigs)
-	return bind, bind != nil, sigs, len(sigs) > 0
+	return a.invalidAt(n, "No matching signature for function %s for argument types: %s", name, args)
 }
 
 // unserved tells of functions that Spanner has and this package has not.
@@ -198,14 +200,6 @@ func (g *signature) takes(args []expr, exact bool) bool {
 }
 
 func (g *signature) arg(i int) *value.Type { return g.args[min(i, len(g.args)-1)] }
-
-func typeNames(xs []expr) string {
-	names := make([]string, len(xs))
-	for i, x := range xs {
-		names[i] = typeName(x)
-	}
-	return strings.Join(names, ", ")
-}
 
 // safeExpr is SAFE.f(): NULL instead of an error over data.
 type safeExpr struct{ x expr }

@@ -148,7 +148,7 @@ func (s *scope) compare(n *ast.BinaryExpr) (expr, error) {
 		if ops == nil {
 			return nil, err
 		}
-		return nil, s.a.orMismatch(err, n, "No matching signature for operator %s for argument types: %s, %s", n.Op, typeName(ops[0]), typeName(ops[1]))
+		return nil, s.a.orNoOperator(err, n, ops[0], ops[1])
 	}
 	equality := n.Op == ast.OpEqual || n.Op == ast.OpNotEqual
 	if !comparable(t, equality) {

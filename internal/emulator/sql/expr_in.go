@@ -101,7 +101,7 @@ func (s *scope) inArray(n *ast.InExpr, array ast.Expr) (expr, error) {
 	}
 	l, r, err = s.matchElement(l, r)
 	if err != nil {
-		return nil, s.a.orMismatch(err, n, "No matching signature for operator IN UNNEST for argument types: %s, %s", typeName(l), typeName(r))
+		return nil, s.a.orMismatch(err, n, "No matching signature for operator IN UNNEST for argument types: %s, %s", l, r)
 	}
 	x := &inArrayExpr{l: operand{l, s.refs[mark:middle]}, array: operand{r, s.refs[middle:]}}
 	return not(x, n.Not), nil

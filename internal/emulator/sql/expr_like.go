@@ -46,7 +46,7 @@ func (s *scope) like(n *ast.BinaryExpr) (expr, error) {
 		if ops == nil {
 			return nil, err
 		}
-		return nil, s.a.orMismatch(err, n, "No matching signature for operator LIKE for argument types: %s, %s", typeName(ops[0]), typeName(ops[1]))
+		return nil, s.a.orMismatch(err, n, "No matching signature for operator LIKE for argument types: %s, %s", ops[0], ops[1])
 	}
 	x := &likeExpr{l: ops[0], pattern: ops[1]}
 	if v, ok := constant(x.pattern.expr); ok && !v.IsNull() {

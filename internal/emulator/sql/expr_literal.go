@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/cloudspannerecosystem/memefish/ast"
+	"google.golang.org/grpc/status"
 
 	"spanbulk/internal/emulator/value"
 )
@@ -34,9 +35,17 @@ func (x *literal) coerce(a *analyzer, t *value.Type) (expr, error) {
 	}
 	v, err := a.conversion(x.v.Type(), t)(x.v)
 	if err != nil {
-		return nil, invalid("Could not cast literal %s to type %s", quoted(x.v), t)
+		return nil, a.badLiteral(err, x.v, t)
 	}
 	return &literal{v: v, loose: x.loose}, nil
+}
+
+// badLiteral tells that a literal cannot be read as a type.
+func (a *analyzer) badLiteral(err error, v value.Value, t *value.Type) error {
+	if a.pg {
+		return invalid("%s", status.Convert(err).Message())
+	}
+	return invalid("Could not cast literal %s to type %s", quoted(v), t)
 }
 
 // literalFits lists what a literal may become beyond widening.

@@ -34,7 +34,7 @@ func (s *scope) param(n *ast.Param) (expr, error) {
 	}
 	p.used = true
 	if p.t != nil {
-		if err := p.decode(); err != nil {
+		if err := p.decode(s.a); err != nil {
 			return nil, err
 		}
 	}
@@ -42,13 +42,13 @@ func (s *scope) param(n *ast.Param) (expr, error) {
 }
 
 // decode reads the sent value by the parameter's type.
-func (p *parameter) decode() error {
+func (p *parameter) decode(a *analyzer) error {
 	if p.read {
 		return nil
 	}
 	v, err := value.FromWire(p.t, p.wire)
 	if err != nil {
-		return invalid("Invalid value for bind parameter %s: Expected %s.", p.name, p.t)
+		return a.invalid("Invalid value for bind parameter %s: Expected %s.", p.name, p.t)
 	}
 	p.v, p.read = v, true
 	return nil
@@ -59,28 +59,28 @@ func (p *parameter) decode() error {
 func (x *paramExpr) coerce(a *analyzer, t *value.Type) (expr, error) {
 	if x.p.t == nil {
 		x.p.t = t
-		return x, x.p.decode()
+		return x, x.p.decode(a)
 	}
 	if x.p.t.Equal(t) {
 		return x, nil
 	}
 	if !widens(x.p.t, t) && !literalFits(x.p.t, t) {
 		if !x.p.declared {
-			return nil, invalid("Undeclared parameter '%s' is used assuming different types (%s vs %s)", x.p.name, x.p.t, t)
+			return nil, a.invalid("Undeclared parameter '%s' is used assuming different types (%s vs %s)", x.p.name, x.p.t, t)
 		}
 		return nil, errMismatch
 	}
 	v, err := a.conversion(x.p.t, t)(x.p.v)
 	if err != nil {
-		return nil, invalid("Invalid value for bind parameter %s: Expected %s.", x.p.name, t)
+		return nil, a.invalid("Invalid value for bind parameter %s: Expected %s.", x.p.name, t)
 	}
 	return &literal{v: v}, nil
 }
 
 // guess is the type of an undeclared parameter that nothing else gives one.
-func (p *parameter) guess() *value.Type {
+func (p *parameter) guess(a *analyzer) *value.Type {
 	if value.IsNullWire(p.wire) {
-		return value.Int64Type
+		return a.unknownType()
 	}
 	for _, t := range []*value.Type{value.StringType, value.BoolType, value.Float64Type} {
 		if _, err := value.FromWire(t, p.wire); err == nil {
@@ -90,7 +90,7 @@ func (p *parameter) guess() *value.Type {
 			return value.ArrayOf(t)
 		}
 	}
-	return value.Int64Type
+	return a.unknownType()
 }
 
 // settleParams gives a type to undeclared parameters that were used where any
@@ -98,8 +98,8 @@ func (p *parameter) guess() *value.Type {
 func (a *analyzer) settleParams() error {
 	for _, p := range a.params {
 		if p.used && p.t == nil {
-			p.t = p.guess()
-			if err := p.decode(); err != nil {
+			p.t = p.guess(a)
+			if err := p.decode(a); err != nil {
 				return err
 			}
 		}

@@ -119,7 +119,7 @@ func (s *scope) field(x expr, name *ast.Ident) (expr, error) {
 	case isType(x, value.JSONCode):
 		return jsonMember(x, name.Name), nil
 	case !isType(x, value.StructCode):
-		return nil, s.a.invalidAt(name, "Cannot access field %s on a value with type %s", name.Name, typeName(x))
+		return nil, s.a.invalidAt(name, "Cannot access field %s on a value with type %s", name.Name, x)
 	}
 	found := -1
 	for i, f := range x.typ().Fields {

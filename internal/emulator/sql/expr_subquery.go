@@ -195,7 +195,7 @@ func (s *scope) inSubquery(n *ast.InExpr, query ast.QueryExpr) (expr, error) {
 	x := &inQueryExpr{p: p, item: p.out[0].x.typ()}
 	if x.l, err = s.a.coerce(l, x.item); err != nil {
 		if l.typ() == nil || !widens(x.item, l.typ()) {
-			return nil, s.a.orMismatch(err, n, "Cannot execute IN subquery with uncomparable types %s and %s", typeName(l), x.item)
+			return nil, s.a.orMismatch(err, n, "Cannot execute IN subquery with uncomparable types %s and %s", l, x.item)
 		}
 		x.l, x.conv = l, conversion(x.item, l.typ(), s.a.loc)
 	}

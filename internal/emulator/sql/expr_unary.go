@@ -28,7 +28,13 @@ func (s *scope) unary(n *ast.UnaryExpr) (expr, error) {
 	}
 	f := unaryOn(n.Op, x.typ())
 	if f == nil {
-		return nil, s.a.invalidAt(n, "No matching signature for operator %s for argument type: %s", n.Op, typeName(x))
+		if s.a.pg {
+			return nil, s.a.invalidAt(n, "operator does not exist: %s %s", n.Op, x)
+		}
+		return nil, s.a.invalidAt(n, "No matching signature for operator %s for argument type: %s", n.Op, x)
+	}
+	if s.a.pg {
+		f = pgArithmeticErrors(x.typ(), f)
 	}
 	return &strictExpr{args: []expr{x}, t: x.typ(), f: f}, nil
 }

@@ -66,7 +66,7 @@ func (s *scope) typed(n ast.Expr, t *value.Type, what string) (expr, error) {
 	}
 	c, err := s.a.coerce(x, t)
 	if err != nil {
-		return nil, s.a.orMismatch(err, n, "%s expects %s, not %s", what, t, typeName(x))
+		return nil, s.a.orMismatch(err, n, "%s expects %s, not %s", what, t, x)
 	}
 	return c, nil
 }

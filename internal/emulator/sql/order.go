@@ -54,18 +54,13 @@ func (p *plan) orderBy(n *ast.OrderBy) error {
 	if n == nil {
 		return nil
 	}
-	keys, err := p.scope.orderKeys(n, func(i int64) (expr, bool) {
-		if i < 1 || i > int64(len(p.out)) {
-			return nil, false
-		}
-		return p.out[i-1].x, true
-	})
+	keys, err := p.scope.orderKeys(n, p)
 	p.order = keys
 	return err
 }
 
-// orderKeys analyses ORDER BY; column finds what an ordinal stands for.
-func (s *scope) orderKeys(n *ast.OrderBy, column func(i int64) (expr, bool)) ([]orderKey, error) {
+// orderKeys analyses ORDER BY, of a query p or of an aggregate function.
+func (s *scope) orderKeys(n *ast.OrderBy, p *plan) ([]orderKey, error) {
 	s.aliasesFirst = true
 	defer func() { s.aliasesFirst = false }()
 	var keys []orderKey
@@ -73,7 +68,7 @@ func (s *scope) orderKeys(n *ast.OrderBy, column func(i int64) (expr, bool)) ([]
 		if item.Collate != nil {
 			return nil, unimplemented("COLLATE")
 		}
-		x, err := s.orderKey(item, column)
+		x, err := s.orderKey(item, p)
 		if err != nil {
 			return nil, err
 		}
@@ -88,14 +83,18 @@ func (s *scope) orderKeys(n *ast.OrderBy, column func(i int64) (expr, bool)) ([]
 	return keys, nil
 }
 
-func (s *scope) orderKey(item *ast.OrderByItem, column func(i int64) (expr, bool)) (expr, error) {
+func (s *scope) orderKey(item *ast.OrderByItem, p *plan) (expr, error) {
+	if p != nil && s.a.pg {
+		if x, ok, err := p.pgOutput(item); ok || err != nil {
+			return x, err
+		}
+	}
 	lit, ok := item.Expr.(*ast.IntLiteral)
-	if !ok || column == nil {
+	if !ok || p == nil {
 		return s.expr(item.Expr)
 	}
-	i, err := strconv.ParseInt(lit.Value, 0, 64)
-	if x, ok := column(i); ok && err == nil {
-		return x, nil
+	if i, err := strconv.Atoi(lit.Value); err == nil && i >= 1 && i <= len(p.out) {
+		return p.out[i-1].x, nil
 	}
 	return nil, s.a.invalidAt(item, "ORDER BY is out of SELECT column number range: %s", lit.Value)
 }

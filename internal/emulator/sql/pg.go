@@ -3,9 +3,11 @@ package sql
 import (
 	"cmp"
 	"math"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/cloudspannerecosystem/memefish/ast"
+	"google.golang.org/grpc/status"
 
 	"spanbulk/internal/emulator/postgres"
 	"spanbulk/internal/emulator/value"
@@ -55,6 +57,25 @@ func pgCompare(a, b value.Value) int {
 		}
 	}
 	return value.Compare(a, b)
+}
+
+// pgArithmeticErrors says in PostgreSQL's words that a result is out of range.
+func pgArithmeticErrors(t *value.Type, f func([]value.Value) (value.Value, error)) func([]value.Value) (value.Value, error) {
+	if t.IsPGNumeric() {
+		return f
+	}
+	return func(v []value.Value) (value.Value, error) {
+		out, err := f(v)
+		switch {
+		case err == nil:
+			return out, nil
+		case strings.HasPrefix(status.Convert(err).Message(), "division by zero"):
+			return out, outOfRange("division by zero")
+		case isFloat(t):
+			return out, outOfRange("value out of range: overflow")
+		}
+		return out, outOfRange("%s out of range", t.PostgreSQL(0))
+	}
 }
 
 func nanRank(f float64) int {

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"encoding/hex"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -30,9 +31,9 @@ func pgConversion(from, to *value.Type, loc *time.Location) convert {
 	case from.IsPGNumeric() && to.Code != value.StringCode:
 		return fromPGNumeric(to)
 	case from.Code == value.StringCode:
-		return pgFromText(to)
+		return pgFromText(to, loc)
 	case to.Code == value.StringCode:
-		return pgToText(from)
+		return pgToText(from, loc)
 	case to.Code == value.Int64Code && isFloat(from):
 		return func(v value.Value) (value.Value, error) {
 			f := math.RoundToEven(v.AsFloat64())
@@ -74,7 +75,7 @@ func pgArray(from, to *value.Type, loc *time.Location) convert {
 	}
 }
 
-func pgFromText(to *value.Type) convert {
+func pgFromText(to *value.Type, loc *time.Location) convert {
 	switch to.Code {
 	case value.BytesCode:
 		return pgBytea
@@ -88,8 +89,36 @@ func pgFromText(to *value.Type) convert {
 			}
 			return out, nil
 		}
+	case value.Int64Code:
+		return func(v value.Value) (value.Value, error) {
+			n, err := strconv.ParseInt(strings.TrimSpace(v.AsString()), 10, 64)
+			switch {
+			case errors.Is(err, strconv.ErrRange):
+				return value.Value{}, outOfRange("value %q is out of range for type %s", v.AsString(), to.PostgreSQL(0))
+			case err != nil:
+				return value.Value{}, badText(to, v)
+			}
+			return value.Int64(n).WithType(to), nil
+		}
+	case value.ArrayCode:
+		return pgArrayFromText(to, loc)
 	}
-	return nil
+	read := conversion(value.StringType, to, loc)
+	if read == nil {
+		return nil
+	}
+	return func(v value.Value) (value.Value, error) {
+		out, err := read(v)
+		if err != nil {
+			return value.Value{}, badText(to, v)
+		}
+		return out, nil
+	}
+}
+
+// badText tells that a text cannot be read as a type.
+func badText(t *value.Type, v value.Value) error {
+	return outOfRange("invalid input syntax for type %s: %q", t.PostgreSQL(0), v.AsString())
 }
 
 // pgBytea reads \x and hexadecimal digits, or text with octal escapes.
@@ -133,11 +162,15 @@ func pgBool(v value.Value) (value.Value, error) {
 	case "f", "false", "n", "no", "off", "0":
 		return value.Bool(false), nil
 	}
-	return value.Value{}, outOfRange("invalid input syntax for type boolean")
+	return value.Value{}, badText(value.BoolType, v)
 }
 
-func pgToText(from *value.Type) convert {
+func pgToText(from *value.Type, loc *time.Location) convert {
 	switch from.Code {
+	case value.TimestampCode:
+		return func(v value.Value) (value.Value, error) {
+			return value.String(pgTimestampText(v.AsTime().In(loc))), nil
+		}
 	case value.BytesCode:
 		return func(v value.Value) (value.Value, error) {
 			return value.String(`\x` + hex.EncodeToString([]byte(v.AsString()))), nil
@@ -153,9 +186,9 @@ func pgToText(from *value.Type) convert {
 // pgFloatText prints the fewest digits that read back, with an exponent where
 // PostgreSQL has one.
 func pgFloatText(v value.Value) string {
-	f, bits := v.AsFloat64(), 64
+	f, bits, large := v.AsFloat64(), 64, 1e15
 	if v.Type().Code == value.Float32Code {
-		bits = 32
+		bits, large = 32, 1e6
 	}
 	switch {
 	case math.IsNaN(f):
@@ -165,19 +198,28 @@ func pgFloatText(v value.Value) string {
 	case math.IsInf(f, -1):
 		return "-Infinity"
 	}
-	if abs := math.Abs(f); abs != 0 && (abs < 1e-4 || abs >= 1e15) {
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-4 || abs >= large) {
 		return strconv.FormatFloat(f, 'e', -1, bits)
 	}
 	return strconv.FormatFloat(f, 'f', -1, bits)
 }
 
-// fits lists what a literal may become beyond widening. In PostgreSQL a string
+// pgTimestampText prints as many digits of the second as are not 0.
+func pgTimestampText(t time.Time) string {
+	layout := "2006-01-02 15:04:05.999999999-07"
+	if _, offset := t.Zone(); offset%3600 != 0 {
+		layout += ":00"
+	}
+	return t.Format(layout)
+}
+
+// literalFits lists what a literal may become beyond widening. In PostgreSQL a string
 // without a type takes any that its place asks for.
 func (a *analyzer) literalFits(from, to *value.Type) bool {
 	if a.pg {
 		switch {
 		case from.Code == value.StringCode:
-			return to.Code != value.ArrayCode && to.Code != value.StructCode
+			return to.Code != value.StructCode
 		case from.IsPGNumeric():
 			return isFloat(to)
 		}

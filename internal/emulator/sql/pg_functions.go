@@ -3,11 +3,13 @@ package sql
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/cloudspannerecosystem/memefish/ast"
 
+	"spanbulk/internal/emulator/postgres"
 	"spanbulk/internal/emulator/value"
 )
 
@@ -23,14 +25,13 @@ var pgSignatures = map[string][]signature{
 	"PG.BTRIM": pgTrim(strings.Trim),
 	"PG.LTRIM": pgTrim(strings.TrimLeft),
 	"PG.RTRIM": pgTrim(strings.TrimRight),
-	"PG.ROUND": {
-		{args: types(value.PGNumericType, int64T), optional: 1, result: value.PGNumericType, f: pgRound(roundHalfUp)},
-		{args: types(float64T), result: float64T, f: pgFloat(math.RoundToEven)},
-	},
-	"PG.TRUNC": {
-		{args: types(value.PGNumericType, int64T), optional: 1, result: value.PGNumericType, f: pgRound(roundToZero)},
-		{args: types(float64T), result: float64T, f: pgFloat(math.Trunc)},
-	},
+	"PG.ROUND": pgRounding(math.RoundToEven, pgRound(roundHalfUp), 1),
+	"PG.TRUNC": pgRounding(math.Trunc, pgRound(roundToZero), 1),
+	"CEIL":     pgRounding(math.Ceil, pgWhole(roundUp), 0),
+	"CEILING":  pgRounding(math.Ceil, pgWhole(roundUp), 0),
+	"FLOOR":    pgRounding(math.Floor, pgWhole(roundDown), 0),
+	"SIGN":     pgRounding(signFloat, pgUnary(pgSign), 0),
+	"DIV":      {{args: types(value.PGNumericType, value.PGNumericType), result: value.PGNumericType, f: pgDiv}},
 	"PG.JSONB_MEMBER": {
 		{args: types(value.PGJSONBType, stringT), result: value.PGJSONBType, f: pgMember(false)},
 		{args: types(value.PGJSONBType, int64T), result: value.PGJSONBType, f: pgMember(false)},
@@ -39,19 +40,74 @@ var pgSignatures = map[string][]signature{
 		{args: types(value.PGJSONBType, stringT), result: stringT, f: pgMember(true)},
 		{args: types(value.PGJSONBType, int64T), result: stringT, f: pgMember(true)},
 	},
+	"PG.MATCHES":      {{args: types(stringT, stringT), result: boolT, f: regexpContains}},
 	"PG.JSONB_TYPEOF": {{args: types(value.PGJSONBType), result: stringT, f: jsonType}},
 }
 
 // pgBinders are those of them that depend on the types of their arguments.
-var pgBinders = map[string]binder{
+var pgBinders = mergeTables(pgContainment(), map[string]binder{
 	"PG.GREATEST":   pgMost(1),
 	"PG.LEAST":      pgMost(-1),
 	"PG.DATE_TRUNC": pgDateTrunc,
 	"PG.DISTINCT":   pgDistinct,
+	"PG.EXTRACT":    pgExtract,
+})
+
+// pgFunction gives a function of GoogleSQL the meaning it has in PostgreSQL.
+func pgFunction(name string, bind binder, sigs []signature) (binder, bool, []signature, bool) {
+	if b, ok := pgBinders[name]; ok {
+		bind = b
+	}
+	if own, ok := pgSignatures[name]; ok {
+		return bind, bind != nil, own, true
+	}
+	shared := slices.DeleteFunc(slices.Clone(sigs), func(g signature) bool { return slices.Contains(g.args, numericT) })
+	sigs = slices.Concat(pgNumericFunctions[name], shared)
+	return bind, bind != nil, sigs, len(sigs) > 0
 }
 
-func pgFloat(f func(float64) float64) func(v []value.Value) (value.Value, error) {
-	return func(v []value.Value) (value.Value, error) { return value.Float64(f(v[0].AsFloat64())), nil }
+// pgUnserved tells of functions that Spanner's PostgreSQL dialect has and this
+// package has not.
+func pgUnserved(name string) bool {
+	if _, ok := pgSignatures[name]; ok {
+		return false
+	}
+	for _, prefix := range []string{"PG.JSONB_", "PG.REGEXP_", "PG.JUSTIFY_", "PG.TOKEN", "PG.SPANNER."} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	switch name {
+	case "PG.TO_CHAR", "PG.TO_DATE", "PG.TO_NUMBER", "PG.MAKE_INTERVAL", "PG.QUOTE_IDENT", "PG.ARRAY_CAT":
+		return true
+	}
+	return false
+}
+
+// functionText is a function's name for a message.
+func (a *analyzer) functionText(name string) string {
+	if a.pg {
+		return strings.ToLower(strings.TrimPrefix(name, "PG."))
+	}
+	return name
+}
+
+// noPGFunction says as PostgreSQL does that there is no such function or
+// operator.
+func (a *analyzer) noPGFunction(n *ast.CallExpr, name string, args []expr) error {
+	if sign, ok := postgres.OperatorSign(name); ok && len(args) == 2 {
+		return a.invalidAt(n, "operator does not exist: %s %s %s", args[0], sign, args[1])
+	}
+	return a.invalidAt(n, "function %s(%s) does not exist", a.functionText(name), args)
+}
+
+// pgRounding is a function of double precision, which a bigint becomes, too,
+// and of numeric with up to digits more arguments.
+func pgRounding(float func(float64) float64, exact func(v []value.Value) (value.Value, error), digits int) []signature {
+	return []signature{
+		{args: types(float64T), result: float64T, f: func(v []value.Value) (value.Value, error) { return value.Float64(float(v[0].AsFloat64())), nil }},
+		{args: types(value.PGNumericType, int64T)[:1+digits], optional: digits, result: value.PGNumericType, f: exact},
+	}
 }
 
 // pgWindow is the part of n characters from position v[1], which counts from 1

@@ -205,21 +205,18 @@ func fromPGNumeric(to *value.Type) convert {
 
 // pgNumericFunctions come before the functions of these names in GoogleSQL.
 var pgNumericFunctions = map[string][]signature{
-	"ABS":     pgUnary(pgAbs),
-	"SIGN":    pgUnary(pgSign),
-	"CEIL":    pgUnary(pgWhole(roundUp)),
-	"CEILING": pgUnary(pgWhole(roundUp)),
-	"FLOOR":   pgUnary(pgWhole(roundDown)),
-	"MOD":     {{args: types(value.PGNumericType, value.PGNumericType), result: value.PGNumericType, f: pgMod}},
+	"ABS": {{args: types(value.PGNumericType), result: value.PGNumericType, f: pgUnary(pgAbs)}},
+	"MOD": {{args: types(value.PGNumericType, value.PGNumericType), result: value.PGNumericType, f: pgMod}},
 }
 
-func pgUnary(f func(v value.Value) (value.Value, error)) []signature {
-	return []signature{{args: types(value.PGNumericType), result: value.PGNumericType, f: func(v []value.Value) (value.Value, error) {
+// pgUnary leaves NaN as it is.
+func pgUnary(f func(v value.Value) (value.Value, error)) func(v []value.Value) (value.Value, error) {
+	return func(v []value.Value) (value.Value, error) {
 		if v[0].IsPGNaN() {
 			return v[0], nil
 		}
 		return f(v[0])
-	}}}
+	}
 }
 
 func pgAbs(v value.Value) (value.Value, error) {
@@ -231,11 +228,21 @@ func pgSign(v value.Value) (value.Value, error) {
 	return value.PGNumeric(strconv.Itoa(n.Sign())), nil
 }
 
-func pgWhole(round rounding) func(v value.Value) (value.Value, error) {
-	return func(v value.Value) (value.Value, error) { return pgRounded(v, 0, round) }
+func pgWhole(round rounding) func(v []value.Value) (value.Value, error) {
+	return func(v []value.Value) (value.Value, error) { return pgRounded(v[0], 0, round) }
 }
 
 func pgMod(v []value.Value) (value.Value, error) {
+	return pgDivided(v, func(x, y *big.Int, scale int) (value.Value, error) { return pgDecimal(new(big.Int).Rem(x, y), scale) })
+}
+
+// pgDiv is the whole part of a quotient.
+func pgDiv(v []value.Value) (value.Value, error) {
+	return pgDivided(v, func(x, y *big.Int, _ int) (value.Value, error) { return pgDecimal(new(big.Int).Quo(x, y), 0) })
+}
+
+// pgDivided gives f two numbers of one scale, the second not 0.
+func pgDivided(v []value.Value, f func(x, y *big.Int, scale int) (value.Value, error)) (value.Value, error) {
 	if v[0].IsPGNaN() || v[1].IsPGNaN() {
 		return value.PGNumeric("NaN"), nil
 	}
@@ -245,7 +252,7 @@ func pgMod(v []value.Value) (value.Value, error) {
 		return value.Value{}, outOfRange("division by zero")
 	}
 	scale := max(sx, sy)
-	return pgDecimal(new(big.Int).Rem(value.Rescale(x, sx, scale), value.Rescale(y, sy, scale)), scale)
+	return f(value.Rescale(x, sx, scale), value.Rescale(y, sy, scale), scale)
 }
 
 // pgRound is ROUND and TRUNC with a number of digits.

@@ -170,6 +170,10 @@ func (s *scope) pathHead(n ast.Node, ids []*ast.Ident) (expr, []*ast.Ident, erro
 		return x, ids[1:], err
 	}
 	rv, at, depth := s.findVar(ids[0].Name)
+	if s.a.pg && (rv == nil) == (len(ids) > 1) {
+		// Neither a field of a column nor a row as a value is there.
+		return s.pgColumn(n, ids)
+	}
 	// In a.b an alias a goes before a column a of the same FROM clause.
 	stop := (*scope)(nil)
 	if rv != nil && len(ids) > 1 {
@@ -189,6 +193,9 @@ func (s *scope) pathHead(n ast.Node, ids []*ast.Ident) (expr, []*ast.Ident, erro
 	if hasAlias {
 		x, err := s.aliased(alias)
 		return x, ids[1:], err
+	}
+	if s.a.pg {
+		return nil, nil, s.a.noPGName(ids)
 	}
 	return nil, nil, s.a.invalidAt(ids[0], "Unrecognized name: %s", ids[0].Name)
 }
@@ -211,6 +218,9 @@ func (s *scope) varPath(rv *rangeVar, at *scope, depth int, n ast.Node, ids []*a
 	col, count := rv.column(ids[1].Name)
 	switch {
 	case count == 0:
+		if s.a.pg {
+			return nil, nil, s.a.invalidAt(ids[0], "column %s.%s does not exist", ids[0].Name, ids[1].Name)
+		}
 		return nil, nil, s.a.invalidAt(ids[1], "Name %s not found inside %s", ids[1].Name, ids[0].Name)
 	case count > 1:
 		return nil, nil, s.a.invalidAt(ids[1], "Column name %s is ambiguous", ids[1].Name)

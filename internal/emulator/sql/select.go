@@ -87,6 +87,7 @@ func (a *analyzer) selectPlan(q *ast.Query, n *ast.Select, outer *scope, ctes *c
 		func() error { return p.selectList(n) },
 		func() error { return p.havingClause(n) },
 		func() error { return p.orderBy(q.OrderBy) },
+		func() error { return p.pgDistinctOrder(n, q.OrderBy) },
 		func() error { return p.limits(q.Limit) },
 		func() error { return p.selectAs(n.As) },
 	}
@@ -153,7 +154,7 @@ func (p *plan) selectList(n *ast.Select) error {
 		}
 	}
 	p.scope.aliases = saved
-	if p.scope.aliases == nil {
+	if p.scope.aliases == nil && !p.scope.a.pg {
 		p.scope.aliases = p.scope.a.selectAliases(n)
 	}
 	return nil
@@ -286,7 +287,7 @@ func (p *plan) dotStar(n *ast.DotStar) ([]outColumn, error) {
 		return nil, err
 	}
 	if !isType(x, value.StructCode) {
-		return nil, p.scope.a.invalidAt(n, "Dot-star is not supported for type %s", typeName(x))
+		return nil, p.scope.a.invalidAt(n, "Dot-star is not supported for type %s", x)
 	}
 	var out []outColumn
 	for i, f := range x.typ().Fields {
