@@ -165,9 +165,9 @@ func (s *Schema) reindex() {
 	s.tables = make(map[string]*Table, len(s.Tables))
 	s.indexes = make(map[string]indexRef)
 	for _, t := range s.Tables {
-		s.tables[strings.ToLower(t.Name)] = t
+		s.tables[Fold(t.Name)] = t
 		for _, x := range t.Indexes {
-			s.indexes[strings.ToLower(x.Name)] = indexRef{t, x}
+			s.indexes[Fold(x.Name)] = indexRef{t, x}
 		}
 	}
 }
@@ -202,7 +202,7 @@ func (e *editor) newID() int {
 
 // taken refuses a name that another object of the schema has.
 func (e *editor) taken(name string) error {
-	lower := strings.ToLower(name)
+	lower := Fold(name)
 	_, isTable := e.tables[lower]
 	_, isIndex := e.indexes[lower]
 	_, isStream := e.ChangeStream(name)
@@ -218,7 +218,7 @@ func (e *editor) taken(name string) error {
 // isReadFunction tells whether the name is that of a change stream's read
 // function.
 func (e *editor) isReadFunction(lower string) bool {
-	stream, ok := strings.CutPrefix(lower, strings.ToLower(readFunctionPrefix))
+	stream, ok := strings.CutPrefix(lower, Fold(readFunctionPrefix))
 	if ok {
 		_, ok = e.ChangeStream(stream)
 	}
@@ -273,7 +273,7 @@ func containsFold(list []string, name string) bool {
 func hash16(parts ...string) string {
 	h := fnv.New64a()
 	for _, p := range parts {
-		h.Write([]byte(strings.ToLower(p)))
+		h.Write([]byte(Fold(p)))
 		h.Write([]byte{0})
 	}
 	const digits = "0123456789ABCDEF"

@@ -265,7 +265,7 @@ type Option struct {
 
 // Table finds a table by its name, qualified if it is in a named schema.
 func (s *Schema) Table(name string) (*Table, bool) {
-	t, ok := s.tables[strings.ToLower(name)]
+	t, ok := s.tables[Fold(name)]
 	if ok && s.PostgreSQL && t.Name != name {
 		return nil, false
 	}
@@ -274,7 +274,7 @@ func (s *Schema) Table(name string) (*Table, bool) {
 
 // Index finds an index and its table by the index's name.
 func (s *Schema) Index(name string) (*Table, *Index, bool) {
-	r, ok := s.indexes[strings.ToLower(name)]
+	r, ok := s.indexes[Fold(name)]
 	if ok && s.PostgreSQL && r.index.Name != name {
 		return nil, nil, false
 	}
@@ -330,7 +330,7 @@ func (t *Table) Column(name string) (*Column, bool) {
 	if c, ok := t.columns[name]; ok && (!t.exact || c.Name == name) {
 		return c, true
 	}
-	c, ok := t.columns[strings.ToLower(name)]
+	c, ok := t.columns[Fold(name)]
 	if ok && t.exact && c.Name != name {
 		return nil, false
 	}
@@ -385,7 +385,7 @@ func (t *Table) index() {
 		if t.Virtual {
 			c.Slot = i
 		}
-		t.columns[strings.ToLower(c.Name)] = c
+		t.columns[Fold(c.Name)] = c
 	}
 	if t.Virtual {
 		t.Slots = len(t.Columns)

@@ -48,7 +48,7 @@ func newAnalyzer(text string, schema *catalog.Schema, params map[string]relation
 		if len(name) > maxIdentifier {
 			return nil, invalid("Invalid parameter name: %s is longer than %d characters", name, maxIdentifier)
 		}
-		a.params[strings.ToLower(name)] = &parameter{name: name, wire: p.Wire, t: p.Type, declared: p.Type != nil}
+		a.params[catalog.Fold(name)] = &parameter{name: name, wire: p.Wire, t: p.Type, declared: p.Type != nil}
 	}
 	return a, nil
 }

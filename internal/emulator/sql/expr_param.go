@@ -1,10 +1,9 @@
 package sql
 
 import (
-	"strings"
-
 	"github.com/cloudspannerecosystem/memefish/ast"
 
+	"spanbulk/internal/emulator/catalog"
 	"spanbulk/internal/emulator/value"
 )
 
@@ -28,7 +27,7 @@ func (x *paramExpr) typ() *value.Type { return x.p.t }
 func (x *paramExpr) eval(*env) (value.Value, error) { return x.p.v, nil }
 
 func (s *scope) param(n *ast.Param) (expr, error) {
-	p, ok := s.a.params[strings.ToLower(n.Name)]
+	p, ok := s.a.params[catalog.Fold(n.Name)]
 	if !ok {
 		return nil, s.a.invalidAt(n, "No parameter found for binding: %s", n.Name)
 	}

@@ -20,7 +20,7 @@ func (a *analyzer) fold(name string) string {
 	if a.pg {
 		return name
 	}
-	return strings.ToLower(name)
+	return catalog.Fold(name)
 }
 
 func equalFold(a, b string) bool { return strings.EqualFold(a, b) }

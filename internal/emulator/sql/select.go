@@ -1,10 +1,9 @@
 package sql
 
 import (
-	"strings"
-
 	"github.com/cloudspannerecosystem/memefish/ast"
 
+	"spanbulk/internal/emulator/catalog"
 	"spanbulk/internal/emulator/value"
 )
 
@@ -219,18 +218,18 @@ func (p *plan) star(n ast.Node, except *ast.StarModifierExcept, replace *ast.Sta
 	drop := make(map[string]bool)
 	if except != nil {
 		for _, id := range except.Columns {
-			drop[strings.ToLower(id.Name)] = true
+			drop[catalog.Fold(id.Name)] = true
 		}
 	}
 	swap := make(map[string]ast.Expr)
 	if replace != nil {
 		for _, r := range replace.Columns {
-			swap[strings.ToLower(r.Name.Name)] = r.Expr
+			swap[catalog.Fold(r.Name.Name)] = r.Expr
 		}
 	}
 	before := len(p.out)
 	for _, c := range cols {
-		name := strings.ToLower(c.name)
+		name := catalog.Fold(c.name)
 		if drop[name] {
 			continue
 		}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"slices"
-	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -16,13 +15,13 @@ import (
 // It is immutable.
 type planSet struct {
 	schema *catalog.Schema
-	tables map[string]*plan // by lower-case name
+	tables map[string]*plan // by folded name
 	// watched tells that a change stream watches one of the tables.
 	watched bool
 }
 
 func (p *planSet) table(name string) (*plan, bool) {
-	t, ok := p.tables[strings.ToLower(name)]
+	t, ok := p.tables[catalog.Fold(name)]
 	return t, ok
 }
 
@@ -115,7 +114,7 @@ func (s *Store) newPlans(schema *catalog.Schema, trees map[int]*tree) (*planSet,
 			return nil, err
 		}
 		p.identity = s.identities(t)
-		set.tables[strings.ToLower(t.Name)] = p
+		set.tables[catalog.Fold(t.Name)] = p
 	}
 	for _, t := range schema.Tables {
 		set.link(t)
