@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"spanbulk/internal/spannertest"
 )
 
 // generated is a table made up at random, with its rows.
@@ -42,6 +45,8 @@ var (
 	keyTypes    = []string{"BOOL", "INT64", "FLOAT64", "NUMERIC", "STRING", "BYTES", "TIMESTAMP", "DATE", "UUID"}
 	// columnNames need quotes in SQL, all but the first.
 	columnNames = []string{"plain", "select", "Order", "group", "From_", "limit"}
+	// wideNames are of letters beyond ASCII, and, in PostgreSQL, anything else.
+	wideNames = []string{"Ünï", "日本", "a b", "-", "1st?"}
 	// postgreSQLTypes are what PostgreSQL calls the types of columns.
 	postgreSQLTypes = map[string]string{"BOOL": "boolean", "INT64": "bigint", "FLOAT32": "real", "FLOAT64": "double precision", "NUMERIC": "numeric",
 		"STRING": "varchar", "BYTES": "bytea", "TIMESTAMP": "timestamptz", "DATE": "date", "JSON": "jsonb", "UUID": "uuid"}
@@ -52,7 +57,7 @@ var (
 func generate(r *rand.Rand, pg bool) *generated {
 	g := &generated{r: r, pg: pg, schema: pick(r, "", "", "select", "Sales"), keyLen: 1 + r.IntN(3), coarse: r.IntN(2) == 0}
 	for i := range g.keyLen {
-		c := generatedColumn{name: fmt.Sprintf("%s%d", pick(r, columnNames...), i), scalar: pick(r, keyTypes...), notNull: pg || r.IntN(2) == 0}
+		c := generatedColumn{name: fmt.Sprintf("%s%d", pick(r, g.possibleNames()...), i), scalar: pick(r, keyTypes...), notNull: pg || r.IntN(2) == 0}
 		for pg && c.scalar == "NUMERIC" {
 			c.scalar = pick(r, keyTypes...) // which PostgreSQL has no keys of
 		}
@@ -72,6 +77,18 @@ func generate(r *rand.Rand, pg bool) *generated {
 		g.storing = []string{"c3", "c6"}
 	}
 	return g
+}
+
+// possibleNames are those that the dialect has, on the server that there is.
+func (g *generated) possibleNames() []string {
+	switch {
+	case spannertest.Live():
+		return columnNames
+	case g.pg:
+		return slices.Concat(columnNames, wideNames)
+	default:
+		return slices.Concat(columnNames, wideNames[:2])
+	}
 }
 
 // descending is for a part of the key, which PostgreSQL has ascending alone.

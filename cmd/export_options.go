@@ -169,6 +169,7 @@ func (o *formatOptions) addFlags(fs *flagSet) {
 	g.value(&choiceValue[format.AvroCodec]{target: &o.avro.Codec, choices: codecs}, "avro-codec", "`codec` of the blocks of an Avro file: null, deflate, snappy, zstandard (default by --compression)")
 	g.value(&choiceValue[string]{target: &o.avro.Timestamp, choices: []string{"string", "micros", "nanos"}}, "avro-timestamp", "`form` of a TIMESTAMP in Avro: string, or a long of micros, nanos")
 	g.value(&choiceValue[string]{target: &o.avro.Date, choices: []string{"string", "days"}}, "avro-date", "`form` of a DATE in Avro: string, or an int of days")
+	g.value(&choiceValue[string]{target: &o.avro.Numeric, choices: []string{"string", "google"}}, "avro-numeric", "`form` of PostgreSQL's numeric in Avro: string, or google for the bytes that Google's import reads (default google in a directory, else string)")
 }
 
 // resolve fills in what the name of the output tells.
@@ -235,7 +236,7 @@ func checkApplies(a *app, kind format.Kind) error {
 		kinds []format.Kind
 	}{
 		{[]string{"csv-header", "csv-delimiter", "csv-quote", "csv-null", "csv-crlf"}, []format.Kind{format.CSV}},
-		{[]string{"avro-codec", "avro-timestamp", "avro-date"}, []format.Kind{format.Avro}},
+		{[]string{"avro-codec", "avro-timestamp", "avro-date", "avro-numeric"}, []format.Kind{format.Avro}},
 		{[]string{"int64", "numeric", "json"}, []format.Kind{format.NDJSON, format.CSV}},
 	} {
 		for _, flag := range f.flags {

@@ -246,6 +246,9 @@ func (x *trial) chooseFormat() {
 			x.add("--avro-codec", pick(r, "null", "deflate", "snappy", "zstandard"))
 		}
 		x.add("--avro-date", pick(r, "string", "days"))
+		if x.pg && r.IntN(2) == 0 {
+			x.add("--avro-numeric", pick(r, "string", "google"))
+		}
 		if x.coarse {
 			x.add("--avro-timestamp", pick(r, "string", "micros", "nanos"))
 		}

@@ -31,6 +31,7 @@ type exporter struct {
 	dialect  schema.Dialect
 	params   map[string]keyset.Param // by name
 	tables   []exportTable
+	google   bool // the output is a directory that Google's import reads, too
 }
 
 func (a *app) export(ctx context.Context, p *exportPlan, s *summary) (err error) {
@@ -126,7 +127,7 @@ func (x *exporter) write(ctx context.Context, s *summary) error {
 	for _, t := range x.tables {
 		options.Tables = append(options.Tables, describeTable(t))
 	}
-	if x.plan.format.Kind == format.Avro && x.plan.sql == "" {
+	if x.google {
 		options.GoogleDialect = x.dialect.OptionValue()
 		var err error
 		if options.NamedSchemas, err = x.namedSchemas(); err != nil {

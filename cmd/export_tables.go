@@ -11,6 +11,7 @@ import (
 
 	"spanbulk/internal/fault"
 	"spanbulk/internal/format"
+	"spanbulk/internal/output"
 	"spanbulk/internal/reader"
 	"spanbulk/internal/schema"
 )
@@ -48,6 +49,7 @@ func (x *exporter) lookUp(ctx context.Context) error {
 			return fault.New(codes.NotFound, "export", x.conn.Name().String(), "the database has no tables")
 		}
 	}
+	x.google = x.plan.format.Kind == format.Avro && output.IsDirectory(x.plan.output.Path, len(names))
 	seen := map[schema.Name]bool{}
 	for _, name := range names {
 		t, err := catalog.Table(ctx, name)
@@ -98,6 +100,11 @@ func (x *exporter) add(ctx context.Context, t exportTable) error {
 		return fmt.Errorf("export %s: %w", t.name, err)
 	}
 	x.warnEmptyLines(t)
+	if x.google {
+		for _, reason := range x.plan.format.Avro.GoogleMisreads(t.source.Fields) {
+			x.app.log.Warn("Google's import would not read these files as spanbulk's does", "table", t.name, "why", reason)
+		}
+	}
 	x.tables = append(x.tables, t)
 	return nil
 }
@@ -123,6 +130,7 @@ func (x *exporter) format(ctx context.Context, t exportTable) (format.Format, er
 	if options.Avro.Table, err = x.avroTable(ctx, t); err != nil {
 		return nil, err
 	}
+	options.Avro.Google = x.google
 	if x.plan.program == nil {
 		return format.New(t.source.Fields, options)
 	}

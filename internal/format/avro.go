@@ -28,7 +28,13 @@ type AvroOptions struct {
 	Codec     AvroCodec // empty: null
 	Timestamp string    // "string", or "micros" or "nanos" since 1970 as a long
 	Date      string    // "string", or "days" since 1970 as an int
-	Table     AvroTable
+	// Numeric is of PostgreSQL's: "string", or "google" for the bytes that Google's
+	// export and import have. Empty: google if Google is set.
+	Numeric string
+	Table   AvroTable
+	// Google says that the file is for Google's import: what that reads in one
+	// form only has this one, even where it is not what Avro's specification says.
+	Google bool
 
 	// Sync is the marker between the blocks of a file. If zero it is random;
 	// a caller that appends to a file of an earlier Format gives that one's.
@@ -52,6 +58,11 @@ func (o AvroOptions) Validate() error {
 	default:
 		return fmt.Errorf("avro date %q is neither string nor days", o.Date)
 	}
+	switch o.Numeric {
+	case "", "string", "google":
+	default:
+		return fmt.Errorf("avro numeric %q is neither string nor google", o.Numeric)
+	}
 	return nil
 }
 
@@ -59,7 +70,9 @@ func (o AvroOptions) Validate() error {
 // Google's own Spanner export writes it. Columns that may be NULL are unions
 // with null, and so are the elements of ARRAYs and the fields of STRUCTs.
 //
-// Columns whose names Avro does not allow, which only queries have, are refused.
+// A column whose name Avro does not allow has a field of another name, which is
+// the same for every file of these columns; a property holds the true one, and
+// Decoders go by that.
 func NewAvro(columns []*spannerpb.StructType_Field, o AvroOptions) (Format, error) {
 	for _, err := range []error{o.Validate(), checkFields("Avro", columns), o.Table.validate(columns)} {
 		if err != nil {

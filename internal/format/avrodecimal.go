@@ -19,49 +19,6 @@ func avroDecimal(t *avroType, text textFunc) avroFunc {
 	}
 }
 
-// isPGNumeric reports whether t is how Google's export of PostgreSQL databases
-// marks numbers. They are decimals by name only: see appendPGNumericText.
-func (t *avroType) isPGNumeric() bool {
-	return t.logical == "decimal" && t.kind == avroBytes && t.scale == pgNumericPlaces && t.precision == pgNumericWhole+pgNumericPlaces
-}
-
-// avroPGNumeric reads a number of Google's export.
-func avroPGNumeric(text textFunc) avroFunc {
-	return func(r *avroReader, dst []byte) ([]byte, error) {
-		b, err := r.bytes()
-		if err != nil {
-			return dst, err
-		}
-		var ok bool
-		if r.scratch, ok = appendPGNumericText(r.scratch[:0], b); !ok {
-			return dst, errWantNumeric
-		}
-		return text(dst, r.scratch)
-	}
-}
-
-// appendPGNumericText writes a number that comes as a byte that is 1 for NaN,
-// else 0, the number of its places in four bytes, and its digits as a two's
-// complement number; big-endian.
-func appendPGNumericText(dst, b []byte) ([]byte, bool) {
-	const head = 5
-	switch {
-	case len(b) == 1 && b[0] == 1:
-		return append(dst, "NaN"...), true
-	case len(b) <= head || b[0] != 0:
-		return dst, false
-	}
-	scale := int(int32(binary.BigEndian.Uint32(b[1:])))
-	switch {
-	case scale > pgNumericPlaces || scale < -pgNumericWhole:
-		return dst, false
-	case scale >= 0:
-		return appendDecimalText(dst, b[head:], scale), true
-	}
-	dst = appendDecimalText(dst, b[head:], 0)
-	return appendZeros(dst, -scale), true
-}
-
 // appendDecimalText writes the two's complement, big-endian number b over 10 to
 // the scale.
 func appendDecimalText(dst, b []byte, scale int) []byte {
@@ -100,9 +57,7 @@ func appendMagnitude(dst, b []byte, negative bool) []byte {
 	copy(wide[16-len(b):], b)
 	hi, lo := binary.BigEndian.Uint64(wide[:8]), binary.BigEndian.Uint64(wide[8:])
 	if negative {
-		var borrow uint64
-		lo, borrow = bits.Sub64(0, lo, 0)
-		hi, _ = bits.Sub64(0, hi, borrow)
+		hi, lo = negated(hi, lo)
 	}
 	return appendUint128(dst, hi, lo)
 }

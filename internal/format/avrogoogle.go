@@ -5,7 +5,36 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"cloud.google.com/go/spanner/apiv1/spannerpb"
 )
+
+// GoogleMisreads tells of each column that Google's import would take for
+// something else, or not take, in what way.
+func (o AvroOptions) GoogleMisreads(columns []*spannerpb.StructType_Field) []string {
+	o.Google = true
+	var reasons []string
+	for _, f := range columns {
+		typ, isArray := f.GetType(), f.GetType().GetCode() == spannerpb.TypeCode_ARRAY
+		if isArray {
+			typ = typ.GetArrayElementType()
+		}
+		if !o.allowsName(f.GetName()) {
+			reasons = append(reasons, fmt.Sprintf("column %q has another name to it, as Avro does not allow this one", f.GetName()))
+		}
+		switch {
+		case isOfBundle(typ):
+			reasons = append(reasons, fmt.Sprintf("column %s: its type's proto bundle is not in the export, and must be in the database already", f.GetName()))
+		case typ.GetCode() == spannerpb.TypeCode_TIMESTAMP && o.Timestamp == "nanos":
+			reasons = append(reasons, fmt.Sprintf("column %s: it takes nanos for micros", f.GetName()))
+		case typ.GetCode() == spannerpb.TypeCode_DATE && o.Date == "days" && isArray:
+			reasons = append(reasons, fmt.Sprintf("column %s: it knows no arrays of days", f.GetName()))
+		case isPGNumeric(typ) && !o.writesBytes():
+			reasons = append(reasons, fmt.Sprintf("column %s: it knows no numeric as a string", f.GetName()))
+		}
+	}
+	return reasons
+}
 
 // AvroDefinesOther reports whether an Avro file of Google's Spanner export defines
 // something that is no table: a named schema, a model, a view, a sequence, a

@@ -57,8 +57,9 @@ type avroType struct {
 }
 
 type avroField struct {
-	name string
-	typ  *avroType
+	name    string // in Spanner, where the schema tells it
+	spelled string // as Avro allows it
+	typ     *avroType
 }
 
 // maxAvroDepth bounds the nesting of a schema and of the values of one that
@@ -222,7 +223,11 @@ func (p *avroParser) parseFields(t *avroType, list any, namespace string, depth 
 		if logical, ok := field["logicalType"].(string); ok && typ.logical == "" && typ.kind < avroFixed {
 			typ.logical, typ.scale = logical, intOf(field["scale"])
 		}
-		t.fields = append(t.fields, avroField{name, typ})
+		spelled := name
+		if column, ok := field[avroTrueName].(string); ok && column != "" {
+			name = column
+		}
+		t.fields = append(t.fields, avroField{name, spelled, typ})
 	}
 	return nil
 }

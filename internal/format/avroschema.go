@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
@@ -39,7 +38,7 @@ type AvroTable struct {
 // AvroNamedSchema returns an Avro file without records, by whose schema Google's
 // Spanner import makes the named schema of that name.
 func AvroNamedSchema(name string) ([]byte, error) {
-	o := AvroOptions{Table: AvroTable{Name: name, entity: "spannerNamedSchema"}}
+	o := AvroOptions{Google: true, Table: AvroTable{Name: name, entity: "spannerNamedSchema"}}
 	schema, err := o.schema(nil)
 	if err != nil {
 		return nil, err
@@ -61,7 +60,8 @@ type AvroTableColumn struct {
 	NotNull bool   // then the field is no union with null
 
 	// Generated columns are written with their values, and marked, so that an
-	// import leaves them out.
+	// import leaves them out. Google's export writes nothing in their place; its
+	// import looks at the mark alone.
 	GenerationExpression string
 	Stored               bool
 
@@ -146,13 +146,14 @@ func (o object) MarshalJSON() ([]byte, error) {
 
 // schema returns the Avro schema of the rows as JSON.
 func (o AvroOptions) schema(columns []*spannerpb.StructType_Field) ([]byte, error) {
-	name := o.Table.recordName()
-	if !avroName.MatchString(name) {
-		return nil, fmt.Errorf("avro does not allow the name %q for a table or schema: it takes letters, digits and underscores", o.Table.Name)
+	name := o.allowedName(o.Table.recordName())
+	names, err := o.newNames().of(columns)
+	if err != nil {
+		return nil, err
 	}
 	fields := []object{}
 	for i, f := range columns {
-		field, err := o.columnSchema(f, o.Table.column(i), fmt.Sprintf("%s_%d", name, i))
+		field, err := o.columnSchema(f, o.Table.column(i), names[i], fmt.Sprintf("%s_%d", name, i))
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +174,7 @@ func (o AvroOptions) schema(columns []*spannerpb.StructType_Field) ([]byte, erro
 
 // properties are those of Google's export, of its format version 1.0.0.
 func (t AvroTable) properties() object {
-	props := object{{"spannerName", t.Name}, {"googleFormatVersion", "1.0.0"}, {"googleStorage", "CloudSpanner"}}
+	props := object{{avroTrueName, t.Name}, {"googleFormatVersion", "1.0.0"}, {"googleStorage", "CloudSpanner"}}
 	if t.entity != "" {
 		props = append(props, member{"spannerEntity", t.entity})
 	}
@@ -232,10 +233,7 @@ func (t AvroTable) keyPart(k AvroKeyPart) string {
 	return quote + k.Column + quote + order
 }
 
-// avroName is what the Avro specification allows as a name.
-var avroName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-func (o AvroOptions) columnSchema(f *spannerpb.StructType_Field, c AvroTableColumn, structName string) (object, error) {
+func (o AvroOptions) columnSchema(f *spannerpb.StructType_Field, c AvroTableColumn, name, structName string) (object, error) {
 	typ, err := o.avroType(f.GetType(), structName)
 	if err != nil {
 		return nil, err
@@ -243,13 +241,14 @@ func (o AvroOptions) columnSchema(f *spannerpb.StructType_Field, c AvroTableColu
 	if !c.NotNull {
 		typ = []any{"null", typ}
 	}
-	if err := checkAvroName(f.GetName()); err != nil {
-		return nil, err
-	}
-	if c.SQLType == "" {
+	if c.SQLType == "" || isOfBundle(f.GetType()) {
 		c.SQLType = avroSQLType(f.GetType())
 	}
-	field := object{{"name", f.GetName()}, {"type", typ}, {"sqlType", c.SQLType}}
+	field := object{{"name", name}, {"type", typ}}
+	if name != f.GetName() {
+		field = append(field, member{avroTrueName, f.GetName()})
+	}
+	field = append(field, member{"sqlType", c.SQLType})
 	if o.Table.Columns != nil {
 		field = append(field, member{"hidden", fmt.Sprint(c.Hidden)})
 	}
@@ -269,13 +268,6 @@ func (o AvroOptions) columnSchema(f *spannerpb.StructType_Field, c AvroTableColu
 	return field, nil
 }
 
-func checkAvroName(name string) error {
-	if avroName.MatchString(name) {
-		return nil
-	}
-	return fmt.Errorf("avro does not allow the name %q for a column: it takes letters, digits and underscores; rename it in a query, with AS", name)
-}
-
 // avroType returns the type of values of type t, NULL aside. structName is the
 // name of the record that a STRUCT becomes; records in one schema need names of
 // their own.
@@ -292,7 +284,10 @@ func (o AvroOptions) avroType(t *spannerpb.Type, structName string) (any, error)
 	case spannerpb.TypeCode_BYTES, spannerpb.TypeCode_PROTO:
 		return "bytes", nil
 	case spannerpb.TypeCode_NUMERIC:
-		if t.GetTypeAnnotation() != spannerpb.TypeAnnotationCode_PG_NUMERIC {
+		switch {
+		case isPGNumeric(t) && o.writesBytes():
+			return pgNumericType(), nil
+		case !isPGNumeric(t):
 			return object{{"type", "bytes"}, {"logicalType", "decimal"}, {"precision", 38}, {"scale", 9}}, nil
 		}
 	case spannerpb.TypeCode_UUID:
@@ -315,18 +310,29 @@ func (o AvroOptions) avroType(t *spannerpb.Type, structName string) (any, error)
 }
 
 func (o AvroOptions) structSchema(fields []*spannerpb.StructType_Field, name string) (any, error) {
+	names, err := o.newNames().of(fields)
+	if err != nil {
+		return nil, err
+	}
 	var members []object
 	for i, f := range fields {
-		if err := checkAvroName(f.GetName()); err != nil {
-			return nil, err
-		}
-		typ, err := o.avroType(f.GetType(), fmt.Sprintf("%s_%d", name, i))
+		field, err := o.columnSchema(f, AvroTableColumn{}, names[i], fmt.Sprintf("%s_%d", name, i))
 		if err != nil {
 			return nil, err
 		}
-		members = append(members, object{{"name", f.GetName()}, {"type", []any{"null", typ}}, {"sqlType", avroSQLType(f.GetType())}})
+		members = append(members, field)
 	}
 	return object{{"type", "record"}, {"name", "struct_" + name}, {"fields", members}}, nil
+}
+
+// isOfBundle reports whether the type, or the elements', is of a proto bundle.
+// INFORMATION_SCHEMA may have its bare name, and Google's import knows it by PROTO
+// or ENUM around that.
+func isOfBundle(t *spannerpb.Type) bool {
+	if t.GetCode() == spannerpb.TypeCode_ARRAY {
+		t = t.GetArrayElementType()
+	}
+	return t.GetProtoTypeFqn() != ""
 }
 
 // avroSQLType is the type of a column that no schema describes. Google's import

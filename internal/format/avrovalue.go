@@ -43,8 +43,11 @@ func (o AvroOptions) encoder(t *spannerpb.Type) (encodeFunc, error) {
 	case spannerpb.TypeCode_FLOAT32:
 		return appendAvroFloat, nil
 	case spannerpb.TypeCode_NUMERIC:
-		if t.GetTypeAnnotation() != spannerpb.TypeAnnotationCode_PG_NUMERIC {
+		switch {
+		case !isPGNumeric(t):
 			return appendAvroNumeric, nil
+		case o.writesBytes():
+			return appendAvroPGNumeric, nil
 		}
 	case spannerpb.TypeCode_BYTES, spannerpb.TypeCode_PROTO:
 		return appendAvroBase64, nil
@@ -173,14 +176,25 @@ func appendAvroNumeric(dst []byte, kind wire.Kind, p []byte) ([]byte, error) {
 	if !ok {
 		return dst, errNotNumeric
 	}
-	var b [16]byte
+	b, at := twosComplement(hi, lo)
+	return appendAvroBytes(dst, b[at:]), nil
+}
+
+// twosComplement returns a number as big-endian bytes, of which those from at on
+// will do.
+func twosComplement(hi, lo uint64) (b [16]byte, at int) {
 	binary.BigEndian.PutUint64(b[:8], hi)
 	binary.BigEndian.PutUint64(b[8:], lo)
-	i := 0
-	for i < 15 && (b[i] == 0 && b[i+1] < 0x80 || b[i] == 0xff && b[i+1] >= 0x80) {
-		i++
+	for at < 15 && (b[at] == 0 && b[at+1] < 0x80 || b[at] == 0xff && b[at+1] >= 0x80) {
+		at++
 	}
-	return appendAvroBytes(dst, b[i:]), nil
+	return b, at
+}
+
+func negated(hi, lo uint64) (uint64, uint64) {
+	lo, borrow := bits.Sub64(0, lo, 0)
+	hi, _ = bits.Sub64(0, hi, borrow)
+	return hi, lo
 }
 
 // parseNumeric returns a NUMERIC times 10^9 as a two's complement number of 128
@@ -204,9 +218,7 @@ func parseNumeric(s []byte) (hi, lo uint64, ok bool) {
 	hi, lo = appendDigits(hi, lo, places)
 	hi, lo = appendDigits(hi, lo, []byte("000000000")[len(places):])
 	if negative {
-		var borrow uint64
-		lo, borrow = bits.Sub64(0, lo, 0)
-		hi, _ = bits.Sub64(0, hi, borrow)
+		hi, lo = negated(hi, lo)
 	}
 	return hi, lo, true
 }

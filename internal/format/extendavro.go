@@ -22,7 +22,9 @@ type extendedAvro struct {
 
 func (o ExtendOptions) extendAvro(columns []*spannerpb.StructType_Field) (Format, error) {
 	record := o.Layout.avro.record
+	var taken []string
 	for _, f := range record.fields {
+		taken = append(taken, f.spelled)
 		if f.typ.holds(record, map[*avroType]bool{}) {
 			return nil, errAvroHoldsItself
 		}
@@ -39,6 +41,15 @@ func (o ExtendOptions) extendAvro(columns []*spannerpb.StructType_Field) (Format
 	if codec != AvroNull {
 		x.press = &compressors{make: func() (compressor, error) { return newBlockCompressor(codec) }}
 	}
+	names := o.Avro.newNames(taken...)
+	outer := names
+	if x.nested {
+		names = o.Avro.newNames()
+	}
+	spelled, err := names.of(columns)
+	if err != nil {
+		return nil, err
+	}
 	var added []object
 	for i, f := range columns {
 		encode, err := o.Avro.encoder(f.GetType())
@@ -46,18 +57,23 @@ func (o ExtendOptions) extendAvro(columns []*spannerpb.StructType_Field) (Format
 			return nil, columnError(f, err)
 		}
 		x.columns = append(x.columns, avroColumn{encode, true, f})
-		field, err := o.Avro.columnSchema(f, AvroTableColumn{}, fmt.Sprintf("lookup_%d", i))
+		field, err := o.Avro.columnSchema(f, AvroTableColumn{}, spelled[i], fmt.Sprintf("lookup_%d", i))
 		if err != nil {
 			return nil, err
 		}
 		added = append(added, field)
 	}
 	if x.nested {
-		if err := checkAvroName(o.Nest); err != nil {
+		nest, err := outer.of([]*spannerpb.StructType_Field{{Name: o.Nest}})
+		if err != nil {
 			return nil, err
 		}
-		record := object{{"type", "record"}, {"name", "lookup_" + o.Nest}, {"fields", added}}
-		added = []object{{{"name", o.Nest}, {"type", []any{"null", record}}}}
+		record := object{{"type", "record"}, {"name", "lookup_" + nest[0]}, {"fields", added}}
+		field := object{{"name", nest[0]}, {"type", []any{"null", record}}}
+		if nest[0] != o.Nest {
+			field = append(field, member{avroTrueName, o.Nest})
+		}
+		added = []object{field}
 	}
 	schema, err := withAvroFields([]byte(o.Layout.Context()), added)
 	if err != nil {

@@ -31,7 +31,8 @@ var outputs = func() (all []format.Options) {
 	for _, c := range []format.AvroCodec{format.AvroNull, format.AvroDeflate, format.AvroSnappy, format.AvroZstandard} {
 		all = append(all,
 			format.Options{Kind: format.Avro, Avro: format.AvroOptions{Codec: c}},
-			format.Options{Kind: format.Avro, Avro: format.AvroOptions{Codec: c, Timestamp: "micros", Date: "days"}})
+			format.Options{Kind: format.Avro, Avro: format.AvroOptions{Codec: c, Timestamp: "micros", Date: "days"}},
+			format.Options{Kind: format.Avro, Avro: format.AvroOptions{Codec: c, Google: true}})
 	}
 	return all
 }()

@@ -27,9 +27,9 @@ func (o Options) layOut() (layout, error) {
 	if !t.hasAny() {
 		info, err := os.Stat(path)
 		switch {
-		case err == nil && info.IsDir(), err != nil && o.wantsDirectory():
+		case err == nil && info.IsDir(), err != nil && wantsDirectory(o.Path, len(o.Tables)):
 			return o.directory(path)
-		case err == nil && o.wantsDirectory():
+		case err == nil && wantsDirectory(o.Path, len(o.Tables)):
 			return layout{}, fmt.Errorf("output %s is a file, and a directory is needed", o.Path)
 		case err == nil && !info.Mode().IsRegular():
 			return layout{stream: true}, o.validateStream(o.Path)
@@ -47,8 +47,15 @@ func (o Options) layOut() (layout, error) {
 	return layout{files: t}, nil
 }
 
-func (o Options) wantsDirectory() bool {
-	return len(o.Tables) > 1 || strings.HasSuffix(o.Path, "/") || strings.HasSuffix(o.Path, string(filepath.Separator))
+func wantsDirectory(path string, tables int) bool {
+	return tables > 1 || strings.HasSuffix(path, "/") || strings.HasSuffix(path, string(filepath.Separator))
+}
+
+// IsDirectory reports whether Options with this Path and so many tables name a
+// directory with manifests in it, now.
+func IsDirectory(path string, tables int) bool {
+	l, err := Options{Path: path, Tables: make([]Table, tables)}.layOut()
+	return err == nil && l.root != ""
 }
 
 // directory lays a single table's files in root and several tables' files in a
