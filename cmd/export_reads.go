@@ -249,23 +249,21 @@ func parseEach[T any](flag string, texts []string, columns []keyset.Column, pars
 	return parsed, nil
 }
 
-// keyColumns are those of the primary key, or of the index's key followed by
-// what of the primary key it lacks.
+// keyColumns are those of the primary key, or those that the index was made
+// with: what it has of the primary key is no part of the keys of a read.
 func keyColumns(t *schema.Table, index *schema.Index) []keyset.Column {
-	var columns []keyset.Column
-	seen := map[string]bool{}
-	add := func(parts []schema.KeyPart) {
-		for _, k := range parts {
-			if c, _ := t.Column(k.Column); !seen[c.Name] {
-				seen[c.Name] = true
-				columns = append(columns, keyset.Column{Name: c.Name, Type: c.Type, Descending: k.Descending})
-			}
+	parts := t.PrimaryKey
+	if index != nil {
+		parts = index.Key
+	}
+	columns := make([]keyset.Column, len(parts))
+	for i, k := range parts {
+		c, _ := t.Column(k.Column)
+		columns[i] = keyset.Column{
+			Name: c.Name, Type: c.Type, Descending: k.Descending,
+			NullHighest: k.NullHighest, NaNHighest: t.Dialect == schema.PostgreSQL,
 		}
 	}
-	if index != nil {
-		add(index.Key)
-	}
-	add(t.PrimaryKey)
 	return columns
 }
 

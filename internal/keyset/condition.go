@@ -261,7 +261,7 @@ func (l *limits) keyRange(column Column, prefix []part) *spannerpb.KeyRange {
 	switch {
 	case l.lower != nil:
 		lower[len(prefix)], lowerClosed = l.lower.part, l.lower.inclusive
-	case column.Type.GetCode() == spannerpb.TypeCode_FLOAT64:
+	case column.Type.GetCode() == spannerpb.TypeCode_FLOAT64, column.Type.GetCode() == spannerpb.TypeCode_FLOAT32:
 		lower[len(prefix)], lowerClosed = part{wire: structpb.NewStringValue("-Infinity")}, true
 	}
 	upper, upperClosed := prefix, true

@@ -29,6 +29,7 @@ func TestFromCondition(t *testing.T) {
 		"id":   {Type: &spannerpb.Type{Code: spannerpb.TypeCode_INT64}, Value: structpb.NewStringValue("7")},
 		"none": {Type: &spannerpb.Type{Code: spannerpb.TypeCode_INT64}, Value: structpb.NewNullValue()},
 		"f":    {Type: &spannerpb.Type{Code: spannerpb.TypeCode_FLOAT64}, Value: structpb.NewNumberValue(1e30)},
+		"f32":  {Type: &spannerpb.Type{Code: spannerpb.TypeCode_FLOAT32}, Value: structpb.NewNumberValue(2.5)},
 		"nan":  {Type: &spannerpb.Type{Code: spannerpb.TypeCode_FLOAT64}, Value: structpb.NewStringValue("NaN")},
 	}
 	tests := []struct {
@@ -96,6 +97,8 @@ func TestFromCondition(t *testing.T) {
 		{nil, `TRUE`, ``},
 		{code(spannerpb.TypeCode_FLOAT64), `c = @nan`, ``},
 		{code(spannerpb.TypeCode_FLOAT32), `c = 1.1`, ``},
+		{code(spannerpb.TypeCode_FLOAT32), `c < @f32`, `[["-Infinity"],[2.5])`},
+		{descending(column("c", spannerpb.TypeCode_FLOAT32)), `c <= @f32`, `[[2.5],["-Infinity"]]`},
 		{code(spannerpb.TypeCode_TIMESTAMP), `c < "2026-01-31 12:00:00"`, ``},
 		{code(spannerpb.TypeCode_DATE), `c = "2026-1-31"`, ``},
 	}

@@ -11,12 +11,15 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Column is one column of a key space: of a primary key, or of an index's key
-// followed by the rest of the primary key.
+// Column is one column of a key space: of a primary key, or of an index's key.
 type Column struct {
 	Name       string
 	Type       *spannerpb.Type
 	Descending bool
+	// NullHighest says that NULL is above all other values, and NaNHighest that
+	// NaN is above all other numbers, which is so in PostgreSQL unless a key says
+	// otherwise of NULL. Else they are the lowest.
+	NullHighest, NaNHighest bool
 }
 
 // part is one parsed part of a key: its form on the wire and one to compare by.
@@ -74,7 +77,7 @@ func ParseRange(columns []Column, text string) (*spannerpb.KeyRange, error) {
 		return nil, fmt.Errorf("end: %w", err)
 	}
 	if comparePrefixes(columns, start, end) > 0 {
-		return nil, errors.New("its end comes before its start in the order of the key" + orderHint(columns))
+		return nil, errors.New("its end comes before its start in the order of the key" + orderHint(columns, start, end))
 	}
 	return keyRange(raw[0] == '[', raw[len(raw)-1] == ']', wireOf(start), wireOf(end)), nil
 }
@@ -152,11 +155,22 @@ func names(columns []Column) string {
 	return b.String()
 }
 
-func orderHint(columns []Column) string {
-	for _, c := range columns {
-		if c.Descending {
+// orderHint says what is unusual of the first column in which two keys differ.
+func orderHint(columns []Column, a, b []part) string {
+	for i, c := range columns[:min(len(a), len(b))] {
+		if c.compare(a[i], b[i]) == 0 {
+			continue
+		}
+		isNull := a[i].sort == nil || b[i].sort == nil
+		switch {
+		case isNull && c.NullHighest != c.Descending:
+			return " (" + c.Name + " has NULL last)"
+		case isNull:
+			return " (" + c.Name + " has NULL first)"
+		case c.Descending:
 			return " (" + c.Name + " is descending)"
 		}
+		return ""
 	}
 	return ""
 }

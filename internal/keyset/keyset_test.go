@@ -121,6 +121,43 @@ func TestParseRange(t *testing.T) {
 	}
 }
 
+// TestRangeOrder tells the order of NULL and NaN in both dialects.
+func TestRangeOrder(t *testing.T) {
+	const null, nan, number = `null`, `"NaN"`, `1`
+	float := func(descending, nullHighest, nanHighest bool) keyset.Column {
+		c := column("c", spannerpb.TypeCode_FLOAT64)
+		c.Descending, c.NullHighest, c.NaNHighest = descending, nullHighest, nanHighest
+		return c
+	}
+	tests := []struct {
+		name   string
+		column keyset.Column
+		order  [3]string
+		hint   string
+	}{
+		{"GoogleSQL", float(false, false, false), [3]string{null, nan, number}, " (c has NULL first)"},
+		{"GoogleSQL DESC", float(true, false, false), [3]string{number, nan, null}, " (c has NULL last)"},
+		{"PostgreSQL", float(false, true, true), [3]string{number, nan, null}, " (c has NULL last)"},
+		{"PostgreSQL DESC", float(true, true, true), [3]string{null, nan, number}, " (c has NULL first)"},
+		{"PostgreSQL NULLS FIRST", float(false, false, true), [3]string{null, number, nan}, " (c has NULL first)"},
+		{"PostgreSQL DESC NULLS LAST", float(true, false, true), [3]string{nan, number, null}, " (c has NULL last)"},
+	}
+	for _, tt := range tests {
+		for i, start := range tt.order {
+			for j, end := range tt.order {
+				_, err := keyset.ParseRange([]keyset.Column{tt.column}, "[["+start+"],["+end+"]]")
+				if (err != nil) != (i > j) {
+					t.Errorf("%s: [[%s],[%s]]: error %v", tt.name, start, end, err)
+				}
+				isNull := start == null || end == null
+				if err != nil && isNull && !strings.HasSuffix(err.Error(), "in the order of the key"+tt.hint) {
+					t.Errorf("%s: [[%s],[%s]]: %v, want %s", tt.name, start, end, err, tt.hint)
+				}
+			}
+		}
+	}
+}
+
 func TestParsePrefix(t *testing.T) {
 	got, err := keyset.ParsePrefix(singers, `[7]`)
 	if err != nil || show(got) != `[["7"],["7"]]` {

@@ -3,7 +3,6 @@ package keyset
 import (
 	"encoding/base64"
 	"encoding/json"
-	"math"
 	"strconv"
 	"strings"
 
@@ -22,7 +21,7 @@ func (c *conditionReader) literal(t *spannerpb.Type, expr ast.Expr) (p part, ok 
 		return part{}, false
 	}
 	p, err := parsePart(t, element)
-	if f, isFloat := p.sort.(float64); isFloat && math.IsNaN(f) {
+	if isNaN(p) {
 		return part{}, false
 	}
 	return p, err == nil && p.sort != nil

@@ -161,18 +161,33 @@ func decodeBase64(text string) ([]byte, error) {
 // descending columns the other way round. A prefix of the other is equal to it.
 func comparePrefixes(columns []Column, a, b []part) int {
 	for i := range min(len(a), len(b)) {
-		c := compareParts(a[i].sort, b[i].sort)
-		if columns[i].Descending {
-			c = -c
-		}
-		if c != 0 {
+		if c := columns[i].compare(a[i], b[i]); c != 0 {
 			return c
 		}
 	}
 	return 0
 }
 
-// compareParts compares two parts of one type. NULL comes first, then NaN.
+// compare compares two parts in the order of the column.
+func (c Column) compare(a, b part) int {
+	order := compareParts(a.sort, b.sort)
+	isNull := (a.sort == nil) != (b.sort == nil)
+	if isNull && c.NullHighest || !isNull && isNaN(a) != isNaN(b) && c.NaNHighest {
+		order = -order
+	}
+	if c.Descending {
+		order = -order
+	}
+	return order
+}
+
+func isNaN(p part) bool {
+	f, isFloat := p.sort.(float64)
+	return isFloat && math.IsNaN(f)
+}
+
+// compareParts compares two parts of one type as GoogleSQL does: NULL comes
+// first, then NaN.
 func compareParts(a, b any) int {
 	switch {
 	case a == nil && b == nil:

@@ -25,11 +25,7 @@ func (t *Table) indexDDL(d *Definition, x Index) string {
 	}
 	var parts []string
 	for _, k := range x.Key {
-		order := " ASC"
-		if k.Descending {
-			order = " DESC"
-		}
-		parts = append(parts, t.Dialect.quoted(k.Column)+order)
+		parts = append(parts, t.Dialect.quoted(k.Column)+t.Dialect.ordering(k))
 	}
 	name := t.quotedName(t.IndexName(x))
 	if t.Dialect == PostgreSQL {
@@ -50,6 +46,18 @@ func (t *Table) indexDDL(d *Definition, x Index) string {
 		text += " WHERE " + filter
 	}
 	return text
+}
+
+// ordering is how DDL says the order of a key's column.
+func (d Dialect) ordering(k KeyPart) string {
+	order, nulls := " ASC", " NULLS FIRST"
+	if k.Descending {
+		order, nulls = " DESC", " NULLS LAST"
+	}
+	if d == PostgreSQL && !k.NullHighest {
+		order += nulls
+	}
+	return order
 }
 
 // ForeignKeyDDL are the statements that add the table's foreign keys.

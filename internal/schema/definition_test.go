@@ -68,8 +68,10 @@ func TestDefinition(t *testing.T) {
 	}
 	postgres := *table
 	postgres.Dialect = schema.PostgreSQL
+	postgres.Indexes = slices.Clone(table.Indexes)
+	postgres.Indexes[0].Key = []schema.KeyPart{{Column: "a", NullHighest: true}, {Column: "b"}, {Column: "c", Descending: true, NullHighest: true}, {Column: "d", Descending: true}}
 	// Its grammar has no schema in the name of a new index.
-	if got := postgres.IndexDDL(d)[0]; !strings.HasPrefix(got, `CREATE UNIQUE NULL_FILTERED INDEX "ByPart" ON "sales"."Lines"(`) {
+	if got := postgres.IndexDDL(d)[0]; !strings.HasPrefix(got, `CREATE UNIQUE NULL_FILTERED INDEX "ByPart" ON "sales"."Lines"("a" ASC, "b" ASC NULLS FIRST, "c" DESC, "d" DESC NULLS LAST)`) {
 		t.Error(got)
 	}
 	if want := (schema.Identity{Kind: "BIT_REVERSED_POSITIVE_SEQUENCE", Start: "5"}); !d.InterleaveIn || d.Identities["Id"] != want || len(d.Identities) != 1 {

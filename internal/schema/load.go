@@ -232,7 +232,7 @@ func (c *Catalog) loadIndexColumns(ctx context.Context, t *Table) error {
 	columns := []string{"INDEX_NAME", "COLUMN_NAME", "ORDINAL_POSITION", "COLUMN_ORDERING"}
 	byIndex := map[string][]indexColumn{}
 	err := c.query(ctx, columns, "INDEX_COLUMNS", where, params, func(r row) error {
-		col := indexColumn{part: KeyPart{Column: r.text(1), Descending: strings.HasPrefix(r.text(3), "DESC")}}
+		col := indexColumn{part: c.keyPart(r.text(1), r.text(3))}
 		if !r.isNull(2) {
 			var err error
 			if col.position, err = strconv.ParseInt(r.text(2), 10, 64); err != nil {
@@ -247,6 +247,19 @@ func (c *Catalog) loadIndexColumns(ctx context.Context, t *Table) error {
 		t.Indexes[i].Key, t.Indexes[i].Storing = splitIndexColumns(byIndex[t.Indexes[i].Name])
 	}
 	return err
+}
+
+// keyPart reads COLUMN_ORDERING, which has the place of NULL only where it is not
+// the dialect's own: ASC, DESC, and in PostgreSQL ASC NULLS FIRST, DESC NULLS LAST.
+func (c *Catalog) keyPart(column, ordering string) KeyPart {
+	part := KeyPart{Column: column, Descending: strings.HasPrefix(ordering, "DESC"), NullHighest: c.dialect == PostgreSQL}
+	switch {
+	case strings.HasSuffix(ordering, "NULLS FIRST"):
+		part.NullHighest = part.Descending
+	case strings.HasSuffix(ordering, "NULLS LAST"):
+		part.NullHighest = !part.Descending
+	}
+	return part
 }
 
 func splitIndexColumns(columns []indexColumn) (key []KeyPart, storing []string) {

@@ -67,6 +67,9 @@ func (c Column) Readable() bool {
 type KeyPart struct {
 	Column     string
 	Descending bool
+	// NullHighest says that NULL is above all other values in the order of the
+	// key, as it is in PostgreSQL by default; else it is below them.
+	NullHighest bool
 }
 
 // IndexReadWrite is the state of an index that can be read: not one that is
