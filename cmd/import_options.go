@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -85,20 +86,24 @@ type recordOptions struct {
 func (o *recordOptions) addFlags(fs *flagSet) {
 	o.unknownFields, o.missingFields = "fail", "omit"
 	g := group{fs, groupRecord}
-	g.list(&o.columns, "columns", "`names` of the columns to write, parted by commas (default all); for CSV without a header those of its fields")
-	g.list(&o.rename, "rename", "`field=column` where names differ; parted by commas or given again")
+	g.names(&o.columns, "columns", "`names` of the columns to write, quoted or not, parted by commas (default all); for CSV without a header those of its fields")
+	g.names(&o.rename, "rename", "`field=column` where names differ; parted by commas or given again")
 	g.value(&choiceValue[string]{target: &o.unknownFields, choices: []string{"fail", "ignore"}}, "unknown-fields", "what a field does that is no column: `fail` or ignore")
 	g.value(&choiceValue[string]{target: &o.missingFields, choices: []string{"omit", "null"}}, "missing-fields", "what a column gets that the record does not have: `omit` leaves default or old value, null writes NULL")
-	g.list(&o.commitTimestamps, "commit-timestamp-columns", "`names` of columns to fill with Spanner's commit timestamp")
+	g.names(&o.commitTimestamps, "commit-timestamp-columns", "`names` of columns to fill with Spanner's commit timestamp")
 }
 
 func (o *recordOptions) renames() (map[string]string, error) {
 	renames, targets := map[string]string{}, map[string]string{}
 	for _, r := range o.rename {
-		from, to, ok := strings.Cut(r, "=")
-		if from, to = strings.TrimSpace(from), strings.TrimSpace(to); !ok || from == "" || to == "" {
+		sides := splitNames(r, '=')
+		if len(sides) != 2 {
 			return nil, usagef("--rename %s: not of the form field=column", r)
 		}
+		if err := unquote("rename", sides); err != nil {
+			return nil, err
+		}
+		from, to := sides[0], sides[1]
 		if _, twice := renames[from]; twice {
 			return nil, usagef("--rename names the field %s twice", from)
 		}
@@ -156,8 +161,8 @@ func (o *importOptions) decodeOptions(a *app) (format.DecodeOptions, error) {
 	op, _ := format.ParseOperation(o.target.operation) // checked by its flag
 	d := format.DecodeOptions{
 		TableField: o.target.tableField, Operation: op, OperationField: o.target.operationField,
-		Columns: o.record.columns, IgnoreUnknown: o.record.unknownFields == "ignore", MissingNull: o.record.missingFields == "null",
-		CommitTimestamps: o.record.commitTimestamps, MaxRecordBytes: int(o.format.maxRecordBytes), CSV: o.format.csv,
+		Columns: slices.Clone(o.record.columns), IgnoreUnknown: o.record.unknownFields == "ignore", MissingNull: o.record.missingFields == "null",
+		CommitTimestamps: slices.Clone(o.record.commitTimestamps), MaxRecordBytes: int(o.format.maxRecordBytes), CSV: o.format.csv,
 		Changelog: o.target.changelog,
 	}
 	d.CSV.NoHeader = !o.format.csvHeader
@@ -177,6 +182,9 @@ func (o *importOptions) decodeOptions(a *app) (format.DecodeOptions, error) {
 		flag  string
 		names []string
 	}{{"columns", d.Columns}, {"commit-timestamp-columns", d.CommitTimestamps}} {
+		if err := unquote(list.flag, list.names); err != nil {
+			return d, err
+		}
 		if name, twice := repeated(list.names); twice {
 			return d, usagef("--%s names %s twice", list.flag, name)
 		}
@@ -185,6 +193,24 @@ func (o *importOptions) decodeOptions(a *app) (format.DecodeOptions, error) {
 		return d, &usageError{err: err}
 	}
 	return d, nil
+}
+
+// unquote takes off the quotes of names, which are of columns, or of fields: the
+// name of a field may have anything in it.
+func unquote(flag string, names []string) error {
+	for i, name := range names {
+		var err error
+		switch {
+		case name == "":
+			err = errors.New("a name is empty")
+		case name[0] == '"' || name[0] == '`':
+			names[i], err = schema.ParseIdent(name)
+		}
+		if err != nil {
+			return usagef("--%s: %w", flag, err)
+		}
+	}
+	return nil
 }
 
 // repeated finds a name that is in the list again.

@@ -17,7 +17,7 @@ func TestSplitNames(t *testing.T) {
 		"s.`x,y`,`s`.t":         {"s.`x,y`", "`s`.t"},
 		"`open,a":               {"`open,a"},
 	} {
-		if got := splitNames(text); !slices.Equal(got, want) {
+		if got := splitNames(text, ','); !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}

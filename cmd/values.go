@@ -271,7 +271,7 @@ func (v *namesValue) Set(text string) error {
 		*v.target = nil
 	}
 	v.given = true
-	*v.target = append(*v.target, splitNames(text)...)
+	*v.target = append(*v.target, splitNames(text, ',')...)
 	return nil
 }
 
@@ -290,8 +290,8 @@ func (v *namesValue) Replace(names []string) error {
 // GetSlice implements pflag.SliceValue.
 func (v *namesValue) GetSlice() []string { return *v.target }
 
-// splitNames splits at the commas outside of quotes.
-func splitNames(text string) []string {
+// splitNames splits at the separators outside of quotes.
+func splitNames(text string, separator byte) []string {
 	if text == "" {
 		return nil
 	}
@@ -306,7 +306,7 @@ func splitNames(text string) []string {
 		case quote != 0:
 		case c == '`' || c == '"':
 			quote = c
-		case c == ',':
+		case c == separator:
 			names = append(names, strings.TrimSpace(text[start:i]))
 			start = i + 1
 		}

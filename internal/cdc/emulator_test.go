@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -277,6 +278,23 @@ func serverRound(t *testing.T, r *rand.Rand, dialect databasepb.DatabaseDialect,
 		t.Fatal(err)
 	}
 	checkEvents(t, events(t, out.lines()), want)
+}
+
+// TestStreamNames finds a stream by what a user may write in either dialect.
+func TestStreamNames(t *testing.T) {
+	tests := map[databasepb.DatabaseDialect]map[string]bool{
+		databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL: {"Notes": true, "`NOTES`": true, `"notes"`: true, "s.Notes": false, "public.Notes": false, "`Notes": false},
+		databasepb.DatabaseDialect_POSTGRESQL:          {"Changes": true, `"Changes"`: true, `public."Changes"`: true, "PUBLIC.Changes": true, "changes": false, "s.Changes": false},
+	}
+	for dialect, names := range tests {
+		srv := startServer(t, dialect, emulator.Options{})
+		for name, found := range names {
+			_, err := cdc.Open(t.Context(), srv.conn, name, cdc.SourceOptions{})
+			if (err == nil) != found || err != nil && !strings.HasPrefix(err.Error(), "find change stream "+name+": the database has no such change stream") {
+				t.Errorf("%v: %s: %v", dialect, name, err)
+			}
+		}
+	}
 }
 
 func TestServerFacts(t *testing.T) {

@@ -207,20 +207,21 @@ func (s *Stream) find(ctx context.Context, q schema.Querier, name string) error 
 	if s.Dialect == schema.PostgreSQL {
 		all = `"all"`
 	}
+	meant, err := schema.ParseName(name)
+	if err != nil {
+		meant = schema.Name{Name: name} // as some programs write names: without quotes, whatever is in them
+	}
 	result, err := q.Query(ctx, database.Statement{SQL: "SELECT CHANGE_STREAM_NAME, " + all + " FROM INFORMATION_SCHEMA.CHANGE_STREAMS"})
 	if err != nil {
 		return err
 	}
-	var known []string
-	for _, r := range result.Rows {
-		known = append(known, text(r, 0))
+	known, names := make([]string, len(result.Rows)), make([]schema.Name, len(result.Rows))
+	for i, r := range result.Rows {
+		known[i], names[i] = text(r, 0), schema.Name{Name: text(r, 0)}
 	}
-	at := slices.IndexFunc(known, func(k string) bool { return s.Dialect.SameName(k, name) })
-	if at < 0 && s.Dialect == schema.PostgreSQL {
-		at = slices.Index(known, strings.ToLower(name)) // as SQL would fold it
-	}
+	at := s.Dialect.FindName(names, meant)
 	if at < 0 {
-		hint := fault.DidYouMean(name, known)
+		hint := fault.DidYouMean(meant.Name, known)
 		switch {
 		case hint != "":
 		case len(known) == 0:

@@ -62,7 +62,7 @@ func (o *DecodeOptions) bind(t *Target) *binding {
 		}
 	}
 	for _, name := range o.CommitTimestamps {
-		if i := t.find(name); i >= 0 {
+		if i := t.meant(name); i >= 0 {
 			b.commitTimes = append(b.commitTimes, i)
 		}
 	}
@@ -95,7 +95,7 @@ func (b *binding) field(name string) (boundField, error) {
 	case name == o.OperationField && name != "":
 		return boundField{kind: operationField, slot: b.slot(operationField)}, nil
 	}
-	column := b.target.find(o.renamed(b.target, name))
+	column := o.columnOf(b.target, name)
 	if column < 0 {
 		return b.noColumn(name)
 	}
@@ -115,23 +115,23 @@ func (b *binding) field(name string) (boundField, error) {
 // listed finds the column that a name in Columns means: where CSV has no header
 // it is that of a field, which can be renamed.
 func (o *DecodeOptions) listed(t *Target, name string) int {
-	if column := t.find(name); column >= 0 && !o.CSV.NoHeader {
+	if column := t.meant(name); column >= 0 && !o.CSV.NoHeader {
 		return column
 	}
-	return t.find(o.renamed(t, name))
+	return o.columnOf(t, name)
 }
 
-// renamed is the column's name that a field has.
-func (o *DecodeOptions) renamed(t *Target, name string) string {
-	if to, ok := o.Rename[name]; ok {
-		return to
+// columnOf is the column that a field becomes, -1 if none.
+func (o *DecodeOptions) columnOf(t *Target, field string) int {
+	if to, ok := o.Rename[field]; ok {
+		return t.meant(to)
 	}
 	for from, to := range o.Rename {
-		if t.table.Dialect.SameName(from, name) {
-			return to
+		if t.table.Dialect.SameName(from, field) {
+			return t.meant(to)
 		}
 	}
-	return name
+	return t.find(field)
 }
 
 // noColumn is field for a name that no column has.

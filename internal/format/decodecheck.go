@@ -30,7 +30,7 @@ func (o *DecodeOptions) Check(tables ...*Target) error {
 // that does not take one.
 func (o *DecodeOptions) CheckCommitTimestamps(t *Target) error {
 	for _, name := range o.CommitTimestamps {
-		if i := t.find(name); i >= 0 && !t.columns()[i].CommitTimestamp {
+		if i := t.meant(name); i >= 0 && !t.columns()[i].CommitTimestamp {
 			return fmt.Errorf("column %s of table %s does not take the commit timestamp: its option allow_commit_timestamp is not set", t.columns()[i].Name, t.table.Name)
 		}
 	}
@@ -51,7 +51,7 @@ func (o *DecodeOptions) checkNames(tables []*Target, flag string, names []string
 	for _, t := range tables {
 		seen := map[int]string{}
 		for i, name := range names {
-			column := t.find(name)
+			column := t.meant(name)
 			if flag == "--columns" {
 				column = o.listed(t, name)
 			}

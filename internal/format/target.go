@@ -3,6 +3,7 @@ package format
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"spanbulk/internal/schema"
 )
@@ -45,6 +46,14 @@ func (t *Target) find(name string) int {
 		}
 	}
 	return slices.IndexFunc(columns, func(c schema.Column) bool { return t.table.Dialect.SameName(c.Name, name) })
+}
+
+// meant is find for a name that a user gave and SQL might have folded.
+func (t *Target) meant(name string) int {
+	if i := t.find(name); i >= 0 {
+		return i
+	}
+	return t.find(strings.ToLower(name))
 }
 
 func (t *Target) isKey(column int) bool { return slices.Contains(t.key, column) }

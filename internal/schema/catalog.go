@@ -79,20 +79,15 @@ func (c *Catalog) BaseTables() []Name {
 	return names
 }
 
-// Resolve returns the name of the table or view that a user means by name. A
-// bare name that PostgreSQL would fold to lower case is found in either case.
-// The error of an unknown table suggests the nearest known one.
+// Resolve returns the name of the table or view that a user means by name, as
+// FindName finds it. The error of an unknown table suggests the nearest known one.
 func (c *Catalog) Resolve(name Name) (Name, error) {
-	if name.Schema == c.dialect.DefaultSchema() {
-		name.Schema = ""
+	known := make([]Name, len(c.listed))
+	for i, l := range c.listed {
+		known[i] = l.name
 	}
-	if l, ok := c.find(name); ok {
-		return l.name, nil
-	}
-	if c.dialect == PostgreSQL {
-		if l, ok := c.find(Name{strings.ToLower(name.Schema), strings.ToLower(name.Name)}); ok {
-			return l.name, nil
-		}
+	if i := c.dialect.FindName(known, name); i >= 0 {
+		return known[i], nil
 	}
 	return Name{}, c.unknownTable(name)
 }
@@ -102,14 +97,21 @@ func (c *Catalog) unknownTable(name Name) error {
 	for i, l := range c.listed {
 		known[i] = l.name.String()
 	}
-	hint := fault.DidYouMean(name.String(), known)
+	spelled := name.String()
+	hint := fault.DidYouMean(spelled, known)
+	if whole, err := ParseName(name.Name); err == nil && whole.Schema != "" && name.Schema == "" {
+		spelled = name.SQL(c.dialect)
+		if meant, err := c.Resolve(whole); err == nil {
+			hint = "schema and table are quoted each by itself: " + meant.SQL(c.dialect)
+		}
+	}
 	if hint == "" {
 		hint = c.inOtherSchema(name)
 	}
 	if hint == "" && len(known) == 0 {
 		hint = "the database has no tables that this account may see"
 	}
-	return fault.New(codes.NotFound, "find", "table "+name.String(), "the database has no such table").WithHint(hint)
+	return fault.New(codes.NotFound, "find", "table "+spelled, "the database has no such table").WithHint(hint)
 }
 
 // inOtherSchema suggests a table of the same name in another schema.
@@ -170,30 +172,18 @@ func FindColumn(t *Table, name string) (Column, error) {
 // FindIndex is FindColumn for a secondary index, whose name may be without the
 // schema: that is the table's.
 func FindIndex(t *Table, name Name) (Index, error) {
-	if t.isIn(name.Schema) {
-		if x, ok := t.Index(name.Name); ok {
-			return x, nil
-		}
-		if x, ok := t.Index(strings.ToLower(name.Name)); ok {
-			return x, nil
-		}
+	meant := name
+	if meant.Schema == "" {
+		meant.Schema = t.Name.Schema
 	}
+	known := make([]Name, len(t.Indexes))
 	names := make([]string, len(t.Indexes))
 	for i, x := range t.Indexes {
-		names[i] = x.Name
+		known[i], names[i] = t.IndexName(x), x.Name
+	}
+	if i := t.Dialect.FindName(known, meant); i >= 0 {
+		return t.Indexes[i], nil
 	}
 	return Index{}, fault.New(codes.NotFound, "find", fmt.Sprintf("index %s of table %s", name, t.Name), "the table has no such index").
 		WithHint(fault.DidYouMean(name.Name, names))
-}
-
-// isIn reports whether the table is in the schema that a user means by name,
-// where none is meant too.
-func (t *Table) isIn(name string) bool {
-	switch {
-	case name == "", t.Dialect.SameName(name, t.Name.Schema):
-		return true
-	case t.Dialect == PostgreSQL && strings.ToLower(name) == t.Name.Schema:
-		return true
-	}
-	return t.Name.Schema == "" && name == t.Dialect.DefaultSchema()
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -26,6 +27,27 @@ func (n Name) SQL(d Dialect) string {
 		return d.Quote(n.Name)
 	}
 	return d.Quote(n.Schema) + "." + d.Quote(n.Name)
+}
+
+// FindName returns the place among known of the name that a user means, -1 if it
+// is none of them. In PostgreSQL a part that SQL would fold to lower case is found
+// in either case: quotes may have got lost on the way here.
+func (d Dialect) FindName(known []Name, name Name) int {
+	spellings := []Name{name}
+	if d == PostgreSQL {
+		schema, own := strings.ToLower(name.Schema), strings.ToLower(name.Name)
+		spellings = append(spellings, Name{schema, name.Name}, Name{name.Schema, own}, Name{schema, own})
+	}
+	for _, s := range spellings {
+		if s.Schema == d.DefaultSchema() {
+			s.Schema = ""
+		}
+		same := func(k Name) bool { return d.SameName(k.Schema, s.Schema) && d.SameName(k.Name, s.Name) }
+		if i := slices.IndexFunc(known, same); i >= 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // ParseName reads a name as a user writes it: name or schema.name, each part

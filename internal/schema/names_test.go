@@ -42,6 +42,33 @@ func TestParseName(t *testing.T) {
 	}
 }
 
+func TestFindName(t *testing.T) {
+	known := []schema.Name{{Name: "orders"}, {Schema: "select", Name: "Order"}, {Schema: "Shop", Name: "items"}, {Name: "Orders"}}
+	tests := []struct {
+		dialect schema.Dialect
+		name    schema.Name
+		want    int
+	}{
+		{schema.GoogleSQL, schema.Name{Name: "ORDERS"}, 0},
+		{schema.GoogleSQL, schema.Name{Schema: "SELECT", Name: "ORDER"}, 1},
+		{schema.GoogleSQL, schema.Name{Schema: "public", Name: "orders"}, -1},
+		{schema.GoogleSQL, schema.Name{Name: "Order"}, -1},
+		{schema.PostgreSQL, schema.Name{Name: "orders"}, 0},
+		{schema.PostgreSQL, schema.Name{Name: "Orders"}, 3},
+		{schema.PostgreSQL, schema.Name{Name: "ORDERS"}, 0},
+		{schema.PostgreSQL, schema.Name{Schema: "Public", Name: "Orders"}, 3},
+		{schema.PostgreSQL, schema.Name{Schema: "SELECT", Name: "Order"}, 1},
+		{schema.PostgreSQL, schema.Name{Schema: "select", Name: "order"}, -1},
+		{schema.PostgreSQL, schema.Name{Schema: "Shop", Name: "ITEMS"}, 2},
+		{schema.PostgreSQL, schema.Name{Schema: "shop", Name: "items"}, -1},
+	}
+	for _, tt := range tests {
+		if got := tt.dialect.FindName(known, tt.name); got != tt.want {
+			t.Errorf("%v: %v is number %d, want %d", tt.dialect, tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestQuote(t *testing.T) {
 	tests := []struct {
 		dialect    schema.Dialect

@@ -111,15 +111,6 @@ func (t *Table) Column(name string) (Column, bool) {
 	return t.Columns[i], true
 }
 
-// Index returns the index called name, compared as the dialect compares.
-func (t *Table) Index(name string) (Index, bool) {
-	i := slices.IndexFunc(t.Indexes, func(x Index) bool { return t.Dialect.SameName(x.Name, name) })
-	if i < 0 {
-		return Index{}, false
-	}
-	return t.Indexes[i], true
-}
-
 // ColumnNames returns the names of all columns in table order.
 func (t *Table) ColumnNames() []string {
 	names := make([]string, len(t.Columns))
