@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
@@ -74,19 +75,23 @@ func cloneValues(values []wire.Value) []wire.Value {
 	return out
 }
 
-func benchmarkDecode(b *testing.B, o format.Options, input format.DecodeOptions) {
-	f, err := format.New(benchColumns, o)
+// benchFile is a file of 12,800 of the rows for measurements, the columns from
+// first to last.
+func benchFile(b *testing.B, o format.Options, first, last int) []byte {
+	f, err := format.New(benchColumns[first:last], o)
 	if err != nil {
 		b.Fatal(err)
 	}
-	rows := benchRows(b)
 	var many [][]wire.Value
-	for range 200 {
-		many = append(many, rows...)
+	for _, row := range benchRows(b) {
+		many = append(many, row[first:last])
 	}
-	file := encodeAll(b, f, 1000, many...)
-	target := targetOf(benchColumns...)
-	d, err := format.NewDecoder(&input)
+	return encodeAll(b, f, 1000, slices.Repeat(many, 200)...)
+}
+
+// benchmarkDecode splits and decodes a file again and again; b.N counts records.
+func benchmarkDecode(b *testing.B, kind format.Kind, file []byte, target *format.Target) {
+	d, err := format.NewDecoder(&format.DecodeOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -100,20 +105,16 @@ func benchmarkDecode(b *testing.B, o format.Options, input format.DecodeOptions)
 		return nil
 	}
 	b.ReportAllocs()
-	b.SetBytes(int64(len(file) / len(many)))
+	b.ResetTimer()
 	for records < b.N {
-		s := format.NewSplitter(bytes.NewReader(file), format.SplitOptions{Kind: o.Kind})
-		for {
-			err := s.Next(&c)
-			if err == io.EOF {
-				break
-			}
-			if err == nil {
+		s := format.NewSplitter(bytes.NewReader(file), format.SplitOptions{Kind: kind})
+		for err = nil; err == nil; {
+			if err = s.Next(&c); err == nil {
 				err = d.Decode(target, &c, each)
 			}
-			if err != nil {
-				b.Fatal(err)
-			}
+		}
+		if err != io.EOF {
+			b.Fatal(err)
 		}
 	}
 }
@@ -121,7 +122,37 @@ func benchmarkDecode(b *testing.B, o format.Options, input format.DecodeOptions)
 // BenchmarkDecode splits and decodes records of ten columns.
 func BenchmarkDecode(b *testing.B) {
 	for _, o := range []format.Options{{Kind: format.NDJSON}, {Kind: format.CSV}, {Kind: format.Avro}, {Kind: format.Avro, Compression: format.Zstd}} {
-		b.Run(fmt.Sprint(o.Kind, o.Compression), func(b *testing.B) { benchmarkDecode(b, o, format.DecodeOptions{}) })
+		b.Run(fmt.Sprint(o.Kind, o.Compression), func(b *testing.B) {
+			benchmarkDecode(b, o.Kind, benchFile(b, o, 0, len(benchColumns)), targetOf(benchColumns...))
+		})
+	}
+}
+
+// BenchmarkDecodeType has records of one column of each type of the ten.
+func BenchmarkDecodeType(b *testing.B) {
+	for _, kind := range []format.Kind{format.NDJSON, format.CSV} {
+		for i, column := range benchColumns {
+			b.Run(fmt.Sprint(kind, "/", column.GetName()), func(b *testing.B) {
+				benchmarkDecode(b, kind, benchFile(b, format.Options{Kind: kind}, i, i+1), targetOf(column))
+			})
+		}
+	}
+}
+
+// BenchmarkSplit cuts records of ten columns; b.N counts records.
+func BenchmarkSplit(b *testing.B) {
+	for _, kind := range []format.Kind{format.NDJSON, format.CSV} {
+		b.Run(string(kind), func(b *testing.B) {
+			file := benchFile(b, format.Options{Kind: kind}, 0, len(benchColumns))
+			records := bytes.Count(file, []byte{'\n'})
+			var c format.Chunk
+			b.ResetTimer()
+			for n := 0; n < b.N; n += records {
+				s := format.NewSplitter(bytes.NewReader(file), format.SplitOptions{Kind: kind})
+				for s.Next(&c) == nil {
+				}
+			}
+		})
 	}
 }
 

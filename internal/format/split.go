@@ -8,7 +8,7 @@ import (
 )
 
 // DefaultChunkBytes is about how large a Splitter makes chunks.
-const DefaultChunkBytes = 256 << 10
+const DefaultChunkBytes = 64 << 10
 
 // SplitOptions say how an input is cut into chunks.
 type SplitOptions struct {
