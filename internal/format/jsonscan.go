@@ -385,6 +385,11 @@ func (s *scanner) value(dst []byte, d *valueDecoder) ([]byte, error) {
 	if d.json {
 		return s.jsonValue(dst)
 	}
+	if d.plain != nil {
+		if out, ok := s.plainValue(dst, d); ok {
+			return out, nil
+		}
+	}
 	switch c := s.data[s.pos]; c {
 	case '"':
 		text, err := s.string()
@@ -427,6 +432,32 @@ func (s *scanner) value(dst []byte, d *valueDecoder) ([]byte, error) {
 		return dst, err
 	}
 	return dst, d.want()
+}
+
+// plainValue reads a value that is plain, in a string or a number.
+func (s *scanner) plainValue(dst []byte, d *valueDecoder) (out []byte, ok bool) {
+	if s.data[s.pos] == '"' {
+		out, n := d.plain(dst, s.data[s.pos+1:])
+		end := s.pos + 1 + n
+		if n == 0 || end == len(s.data) || s.data[end] != '"' {
+			return dst, false
+		}
+		s.pos = end + 1
+		return out, true
+	}
+	if !d.digits {
+		return dst, false
+	}
+	out, n := d.plain(dst, s.data[s.pos:])
+	end := s.pos + n
+	if n == 0 || end == len(s.data) {
+		return dst, false
+	}
+	if c := s.data[end]; c != ',' && c != '}' && c != ']' && c > ' ' {
+		return dst, false
+	}
+	s.pos = end
+	return out, true
 }
 
 // array reads an array at its opening bracket.

@@ -2,6 +2,7 @@ package format
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -147,18 +148,14 @@ func splitNumber(s []byte) (whole, rest []byte) {
 // digits returns how many decimal digits s begins with.
 func digits(s []byte) int {
 	n := 0
-	for len(s)-n >= 8 && areDigits(binary.LittleEndian.Uint64(s[n:])) {
-		n += 8
+	for len(s)-n >= 8 {
+		k := bits.TrailingZeros64(notDigits(binary.LittleEndian.Uint64(s[n:])^'0'*ones)) / 8
+		if n += k; k < 8 {
+			return n
+		}
 	}
 	for n < len(s) && s[n]-'0' <= 9 {
 		n++
 	}
 	return n
-}
-
-// areDigits reports whether all eight bytes are decimal digits: their upper
-// half is that of '0', and still is when six is added.
-func areDigits(w uint64) bool {
-	const upper, zeros = 0xf0 * ones, '0' * ones
-	return w&upper == zeros && (w+6*ones)&upper == zeros
 }

@@ -25,6 +25,9 @@ var (
 // textNumeric takes a decimal number, with an exponent or without, that NUMERIC
 // holds exactly, and writes it without leading or trailing zeros.
 func textNumeric(dst, text []byte) ([]byte, error) {
+	if out, ok := plainFunc(plainNumeric).all(dst, text); ok {
+		return out, nil
+	}
 	d, ok := parseDecimal(text)
 	if !ok {
 		return dst, errWantNumeric
@@ -35,9 +38,6 @@ func textNumeric(dst, text []byte) ([]byte, error) {
 		return dst, errNumericRange
 	case d.placeZeros+len(d.places) > numericPlaces:
 		return dst, errNumericPrecision
-	}
-	if d.plain && !d.negative {
-		return appendPlainDecimal(dst, &d), nil
 	}
 	var scratch [numericWhole + numericPlaces + 8]byte
 	return wire.AppendString(dst, d.append(scratch[:0])), nil
@@ -188,19 +188,4 @@ func appendZeros(dst []byte, n int) []byte {
 		dst = append(dst, '0')
 	}
 	return dst
-}
-
-// appendPlainDecimal writes the common case without a detour.
-func appendPlainDecimal(dst []byte, d *decimal) []byte {
-	whole := d.whole
-	if len(whole) == 0 {
-		whole = []byte("0")
-	}
-	if len(d.places) == 0 {
-		return wire.AppendString(dst, whole)
-	}
-	start := len(dst)
-	dst = wire.AppendString(dst, whole)
-	dst[start+1] += byte(1 + len(d.places)) // at most 39 in all: one byte holds the length
-	return append(append(dst, '.'), d.places...)
 }

@@ -22,8 +22,8 @@ var (
 // textTimestamp takes RFC 3339 with any offset, and writes UTC without trailing
 // zeros in the fraction.
 func textTimestamp(dst, text []byte) ([]byte, error) {
-	if isSpannerTimestamp(text) {
-		return wire.AppendString(dst, text), nil
+	if out, ok := plainFunc(plainTimestamp).all(dst, text); ok {
+		return out, nil
 	}
 	seconds, nanos, err := parseRFC3339(text)
 	if err != nil {
@@ -40,13 +40,7 @@ func textCommitTimestamp(dst, text []byte) ([]byte, error) {
 	return textTimestamp(dst, text)
 }
 
-// isSpannerTimestamp reports whether text is the form Spanner returns.
-func isSpannerTimestamp(text []byte) bool {
-	_, _, err := parseTimestamp(wire.String, text)
-	return err == nil && (text[len(text)-2] != '0' || len(text) == len("2006-01-02T15:04:05Z"))
-}
-
-// parseRFC3339 reads what isSpannerTimestamp is too strict for: offsets, lower
+// parseRFC3339 reads what plainTimestamp is too strict for: offsets, lower
 // case letters, a blank instead of the T, and zeros at the end of a fraction.
 func parseRFC3339(text []byte) (seconds, nanos int64, err error) {
 	const size = len("2006-01-02T15:04:05")
@@ -193,8 +187,8 @@ func appendTwo(dst []byte, n int64) []byte { return append(dst, byte('0'+n/10), 
 
 // textDate takes a date that exists, its month and day with one digit or two.
 func textDate(dst, text []byte) ([]byte, error) {
-	if _, ok := parseDays(text); ok {
-		return wire.AppendString(dst, text), nil
+	if out, ok := plainFunc(plainDate).all(dst, text); ok {
+		return out, nil
 	}
 	var b [len("2006-01-02")]byte
 	full, ok := padDate(b[:0], text)

@@ -3,7 +3,6 @@ package format
 import (
 	"bytes"
 	"errors"
-	"math"
 	"strconv"
 	"unsafe"
 
@@ -20,11 +19,13 @@ type textFunc func(dst, text []byte) ([]byte, error)
 
 // valueDecoder reads values of one column, or of the elements of an ARRAY.
 type valueDecoder struct {
-	text     textFunc // from a JSON string, a CSV field, an Avro string; nil: none is taken
-	number   bool     // text reads the JSON number too
-	truth    bool     // BOOL
-	json     bool     // JSON: any JSON value
-	jsonText bool     // JSON: a JSON string that holds the text
+	text     textFunc  // from a JSON string, a CSV field, an Avro string; nil: none is taken
+	plain    plainFunc // text where it can be had for less; nil: nowhere
+	number   bool      // text reads the JSON number too
+	digits   bool      // what plain takes are JSON numbers
+	truth    bool      // BOOL
+	json     bool      // JSON: any JSON value
+	jsonText bool      // JSON: a JSON string that holds the text
 	element  *valueDecoder
 	typ      *spannerpb.Type
 }
@@ -89,31 +90,31 @@ func newValueDecoder(t *spannerpb.Type, commitTimestamp, jsonText bool) valueDec
 	d := valueDecoder{typ: t}
 	switch t.GetCode() {
 	case spannerpb.TypeCode_BOOL:
-		d.text, d.truth = textBool, true
+		d.text, d.plain, d.truth = textBool, plainBool, true
 	case spannerpb.TypeCode_INT64:
-		d.text, d.number = textInt64, true
+		d.text, d.plain, d.number, d.digits = textInt64, plainInt64, true, true
 	case spannerpb.TypeCode_ENUM:
-		d.text, d.number = textEnum, true
+		d.text, d.plain, d.number, d.digits = textEnum, plainInt64, true, true
 	case spannerpb.TypeCode_FLOAT64:
-		d.text, d.number = textFloat64, true
+		d.text, d.plain, d.number, d.digits = textFloat64, plainFloat64, true, true
 	case spannerpb.TypeCode_FLOAT32:
 		d.text, d.number = textFloat32, true
 	case spannerpb.TypeCode_NUMERIC:
-		d.text, d.number = textNumeric, true
+		d.text, d.plain, d.number, d.digits = textNumeric, plainNumeric, true, true
 		if t.GetTypeAnnotation() == spannerpb.TypeAnnotationCode_PG_NUMERIC {
-			d.text = textPGNumeric
+			d.text, d.plain = textPGNumeric, nil
 		}
 	case spannerpb.TypeCode_STRING, spannerpb.TypeCode_INTERVAL:
 		d.text = textString
 	case spannerpb.TypeCode_BYTES, spannerpb.TypeCode_PROTO:
-		d.text = textBase64
+		d.text, d.plain = textBase64, plainBase64
 	case spannerpb.TypeCode_TIMESTAMP:
-		d.text, d.number = textTimestamp, true
+		d.text, d.plain, d.number = textTimestamp, plainTimestamp, true
 		if commitTimestamp {
 			d.text = textCommitTimestamp
 		}
 	case spannerpb.TypeCode_DATE:
-		d.text = textDate
+		d.text, d.plain = textDate, plainDate
 	case spannerpb.TypeCode_UUID:
 		d.text = textUUID
 	case spannerpb.TypeCode_JSON:
@@ -176,8 +177,8 @@ func textBool(dst, text []byte) ([]byte, error) {
 // textInt64 takes what strconv.ParseInt takes and writes it as Spanner does:
 // without a plus sign, leading zeros or a negative zero.
 func textInt64(dst, text []byte) ([]byte, error) {
-	if len(text) < len("-999999999999999999") && isInteger(text) && string(text) != "-0" {
-		return wire.AppendString(dst, text), nil
+	if out, ok := plainFunc(plainInt64).all(dst, text); ok {
+		return out, nil
 	}
 	n, err := strconv.ParseInt(unsafeString(text), 10, 64)
 	switch {
@@ -202,16 +203,18 @@ func textEnum(dst, text []byte) ([]byte, error) {
 	return dst, err
 }
 
-func textFloat64(dst, text []byte) ([]byte, error) { return appendFloatText(dst, text, 64) }
+func textFloat64(dst, text []byte) ([]byte, error) {
+	if out, ok := plainFunc(plainFloat64).all(dst, text); ok {
+		return out, nil
+	}
+	return appendFloatText(dst, text, 64)
+}
 
 func textFloat32(dst, text []byte) ([]byte, error) { return appendFloatText(dst, text, 32) }
 
 // appendFloatText reads what JSON calls a number, and the three names. A
 // FLOAT32 travels as the double of the same value.
 func appendFloatText(dst, text []byte, bits int) ([]byte, error) {
-	if f, ok := shortFloat(text); ok && bits == 64 {
-		return wire.AppendNumber(dst, f), nil
-	}
 	if !isFloatText(text) {
 		if _, err := namedFloat(text); err != nil {
 			return dst, errWantFloat
@@ -240,44 +243,6 @@ func isFloatText(text []byte) bool {
 	}
 	return len(text) > 0 && text[0] != '-' && isDecimal(text)
 }
-
-// shortFloat reads decimals of at most 15 digits and no exponent, which are
-// exact in a double before and after the division by a power of ten.
-func shortFloat(text []byte) (float64, bool) {
-	if len(text) == 0 || len(text) > 17 {
-		return 0, false
-	}
-	i, n, places, point := 0, uint64(0), 0, false
-	if text[0] == '-' {
-		i = 1
-	}
-	first := i
-	for ; i < len(text); i++ {
-		c := text[i] - '0'
-		if c <= 9 {
-			n = n*10 + uint64(c)
-			if point {
-				places++
-			}
-			continue
-		}
-		if text[i] != '.' || point || i == first || i == len(text)-1 {
-			return 0, false
-		}
-		point = true
-	}
-	if i == first || n >= 1e15 {
-		return 0, false
-	}
-	f := float64(n) / powersOfTen[places]
-	if text[0] == '-' {
-		f = math.Copysign(f, -1)
-	}
-	return f, true
-}
-
-// powersOfTen are exact doubles.
-var powersOfTen = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16}
 
 // textUUID takes either case and writes the lower.
 func textUUID(dst, text []byte) ([]byte, error) {

@@ -225,22 +225,16 @@ func AppendNumber(dst []byte, f float64) []byte {
 // AppendString appends a string_value to dst: the form of every Spanner type
 // but BOOL, the floats, ARRAY and STRUCT.
 func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
-	dst = append(dst, tagString)
-	dst = protowire.AppendVarint(dst, uint64(len(s)))
-	return append(dst, s...)
+	return append(appendLength(dst, tagString, len(s)), s...)
 }
 
 // AppendList appends a list_value whose encoded elements are elements, each
 // made with AppendElement.
 func AppendList(dst, elements []byte) []byte {
-	dst = append(dst, tagList)
-	dst = protowire.AppendVarint(dst, uint64(len(elements)))
-	return append(dst, elements...)
+	return append(appendLength(dst, tagList, len(elements)), elements...)
 }
 
 // AppendElement appends v as one element of a ListValue.
 func AppendElement(dst []byte, v Value) []byte {
-	dst = append(dst, tagListElement)
-	dst = protowire.AppendVarint(dst, uint64(len(v)))
-	return append(dst, v...)
+	return append(appendLength(dst, tagListElement, len(v)), v...)
 }
