@@ -4,8 +4,11 @@ import (
 	"context"
 	"io"
 	"os"
+	"time"
 
 	"golang.org/x/term"
+
+	"spanbulk/internal/pipe"
 )
 
 // Streams are what a run of the program has of its process.
@@ -42,8 +45,12 @@ func processStreams() Streams {
 func Execute() int {
 	s := processStreams()
 	tuneMemory(s.LookupEnv)
-	ctx, stop := catchSignals(context.Background(), s.Err, os.Exit)
+	// Whoever reads them may have stopped to: that must not hold up the end.
+	out, err := pipe.NewWriter(s.Out, pipe.Patience), pipe.NewWriter(s.Err, time.Second)
+	s.Out, s.Err = out, err
+	ctx, stop := catchSignals(context.Background(), err, os.Exit)
 	defer stop()
+	defer context.AfterFunc(ctx, out.Hurry)()
 	return Run(ctx, s, os.Args[1:])
 }
 

@@ -35,8 +35,9 @@ const exitCodesHelp = `Spanbulk ends with one of these codes:
        nothing is said, files that were being written are removed
   143  terminated (SIGTERM)
 
-Ctrl-C once stops cleanly: state and summary are written. Ctrl-C again stops
-at once.
+Ctrl-C once stops cleanly: state and summary are written. Writes that Spanner has
+not answered are waited for 10 seconds, a reader of stdout or of a named pipe that
+takes nothing 5. Ctrl-C again stops at once.
 `
 
 // usageError is a mistake in flags, environment or config file.

@@ -134,7 +134,7 @@ func (x *exporter) write(ctx context.Context, s *summary) error {
 			return err
 		}
 	}
-	set, err := output.Open(options)
+	set, err := output.Open(ctx, options)
 	if err != nil {
 		return outputFault(err)
 	}

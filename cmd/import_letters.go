@@ -15,6 +15,7 @@ import (
 	"spanbulk/internal/fault"
 	"spanbulk/internal/format"
 	"spanbulk/internal/input"
+	"spanbulk/internal/pipe"
 	"spanbulk/internal/schema"
 	"spanbulk/internal/wire"
 	"spanbulk/internal/writer"
@@ -58,14 +59,14 @@ func (l *letters) readFile(f *input.File) error {
 	l.path = f.Name()
 	from := l.app.streams.In
 	if f.Path != input.Stdin {
-		file, err := os.Open(f.Path)
+		file, err := pipe.Open(l.ctx, f.Path, os.O_RDONLY, 0)
 		if err != nil {
 			return fault.New(codes.NotFound, "open", f.Path, configReason(err).Error())
 		}
 		defer file.Close()
 		from = file
 	}
-	l.in = writer.ReadLetters(l.path, &countingReader{from, &l.plan.input.Progress.Bytes})
+	l.in = writer.ReadLetters(l.path, &countingReader{pipe.NewReader(l.ctx, from), &l.plan.input.Progress.Bytes})
 	for {
 		letter, err := l.in.Next()
 		switch {

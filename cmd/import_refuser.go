@@ -1,18 +1,21 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
 	"spanbulk/internal/fault"
+	"spanbulk/internal/pipe"
 	"spanbulk/internal/writer"
 )
 
 // refuser makes what handles refused records, and what closes it.
-func (x *importer) refuser() (writer.Refuser, func() error, error) {
+func (x *importer) refuser(ctx context.Context) (writer.Refuser, func() error, error) {
 	none := func() error { return nil }
 	switch o := x.plan.options; o.failure.onFailure {
 	case "drop":
@@ -22,7 +25,7 @@ func (x *importer) refuser() (writer.Refuser, func() error, error) {
 			_, err := usableDeadLetter(o.failure.deadLetter)
 			return x.dropper(), none, err
 		}
-		f, err := openDeadLetter(o.failure.deadLetter)
+		f, err := openDeadLetter(ctx, o.failure.deadLetter)
 		if err != nil {
 			return nil, none, err
 		}
@@ -38,6 +41,8 @@ func (x *importer) dropper() writer.Refuser { return writer.Drop(x.app.log, x.ap
 // if nothing came into it, so that the same command can be run again.
 type deadLetterFile struct {
 	*os.File
+	w             *pipe.Writer // to the file, which may be a pipe
+	stop          func() bool  // its hurry at the end of the run
 	regular, made bool
 	written       int64
 }
@@ -61,7 +66,7 @@ func usableDeadLetter(path string) (info fs.FileInfo, err error) {
 	return info, nil
 }
 
-func openDeadLetter(path string) (*deadLetterFile, error) {
+func openDeadLetter(ctx context.Context, path string) (*deadLetterFile, error) {
 	info, err := usableDeadLetter(path)
 	if err != nil {
 		return nil, err
@@ -70,15 +75,18 @@ func openDeadLetter(path string) (*deadLetterFile, error) {
 	if made {
 		flags |= os.O_CREATE | os.O_EXCL
 	}
-	f, err := os.OpenFile(path, flags, 0o600) // it holds values of records
+	f, err := pipe.Open(ctx, path, flags, 0o600) // it holds values of records
 	if err != nil {
 		return nil, fault.New(codes.Unknown, "write", path, configReason(err).Error())
 	}
-	return &deadLetterFile{File: f, made: made, regular: made || info.Mode().IsRegular()}, nil
+	w := pipe.NewWriter(f, time.Second)
+	return &deadLetterFile{
+		File: f, w: w, stop: context.AfterFunc(ctx, w.Hurry), made: made, regular: made || info.Mode().IsRegular(),
+	}, nil
 }
 
 func (f *deadLetterFile) Write(p []byte) (int, error) {
-	n, err := f.File.Write(p)
+	n, err := f.w.Write(p)
 	f.written += int64(n)
 	return n, err
 }
@@ -91,6 +99,7 @@ func (f *deadLetterFile) sync() error {
 }
 
 func (f *deadLetterFile) close() error {
+	f.stop()
 	err := f.Close()
 	if f.made && f.written == 0 {
 		err = errors.Join(err, os.Remove(f.Name()))

@@ -50,7 +50,7 @@ func (a *app) imports(ctx context.Context, p *importPlan) (err error) {
 	if err := input.Verify(ctx, x.files, x.plan.input.Decoders); err != nil {
 		return err
 	}
-	refuser, closeRefuser, err := x.refuser()
+	refuser, closeRefuser, err := x.refuser(ctx)
 	if err != nil {
 		return err
 	}

@@ -262,7 +262,7 @@ func (o *lookupOutput) open(b *lookup.Block) error {
 	const name = "lookup"
 	var err error
 	o.stdout.Writer = o.app.streams.Out
-	o.set, err = output.Open(output.Options{
+	o.set, err = output.Open(o.ctx, output.Options{
 		Path: o.plan.options.output.path, Stdout: &o.stdout, Overwrite: o.plan.options.output.overwrite,
 		Extension: format.Extension(o.options.Kind, o.options.Compression),
 		Tables:    []output.Table{{Name: name, Header: header}},

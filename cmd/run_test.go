@@ -19,6 +19,7 @@ import (
 
 	"spanbulk/internal/fault"
 	"spanbulk/internal/output"
+	"spanbulk/internal/pipe"
 )
 
 // testStreams are streams that remember, with an environment of their own.
@@ -97,7 +98,7 @@ func TestSignals(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		watchSignals(signals, quit, cancel, stderr, func(code int) { codes <- code })
+		watchSignals(signals, quit, cancel, pipe.NewWriter(stderr, time.Second), func(code int) { codes <- code })
 	}()
 	signals <- os.Interrupt
 	<-ctx.Done()
@@ -114,8 +115,42 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// TestSignalsWithStuckStderr interrupts a run whose stderr nobody reads.
+func TestSignalsWithStuckStderr(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	stderr := pipe.NewWriter(w, 10*time.Millisecond)
+	log := newApp(Streams{Err: stderr}).log
+	logged := make(chan struct{})
+	go func() {
+		defer close(logged)
+		for range 10_000 { // more than any pipe takes
+			log.Info("a line of a log that nobody reads")
+		}
+	}()
+	signals, quit := make(chan os.Signal), make(chan struct{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	codes, done := make(chan int, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		watchSignals(signals, quit, cancel, stderr, func(code int) { codes <- code })
+	}()
+	signals <- os.Interrupt
+	<-ctx.Done()
+	<-logged
+	signals <- os.Interrupt
+	if code := <-codes; code != 130 {
+		t.Errorf("a second signal ends with %d, want 130", code)
+	}
+	<-done
+}
+
 func TestCatchSignalsStops(t *testing.T) {
-	ctx, stop := catchSignals(t.Context(), &lockedBuffer{}, func(int) { t.Error("exit called") })
+	ctx, stop := catchSignals(t.Context(), pipe.NewWriter(&lockedBuffer{}, time.Second), func(int) { t.Error("exit called") })
 	stop()
 	if _, ok := errors.AsType[*signalError](context.Cause(ctx)); ok {
 		t.Error("stopping looks like a signal")

@@ -3,10 +3,11 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"spanbulk/internal/pipe"
 )
 
 // signalError is the cause of a context that a signal ended.
@@ -31,13 +32,14 @@ func (e *signalError) exitCode() int {
 }
 
 // catchSignals returns a context that the first SIGINT, SIGTERM or SIGHUP ends; a second
-// calls exit at once. stop gives the signals back and waits for the goroutine.
+// calls exit at once. The first also has no more written to err than it takes at
+// once. stop gives the signals back and waits for the goroutine.
 //
 // SIGPIPE is caught too: otherwise the runtime would end the process in the
 // middle of the first write to a stdout that nobody reads, and files being
 // written would stay behind. Caught, the write fails with EPIPE, everything is
 // cleaned up, and the process ends with the code the signal would have given it.
-func catchSignals(parent context.Context, err io.Writer, exit func(int)) (ctx context.Context, stop func()) {
+func catchSignals(parent context.Context, err *pipe.Writer, exit func(int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -58,7 +60,7 @@ func catchSignals(parent context.Context, err io.Writer, exit func(int)) (ctx co
 	}
 }
 
-func watchSignals(signals <-chan os.Signal, quit <-chan struct{}, cancel context.CancelCauseFunc, err io.Writer, exit func(int)) {
+func watchSignals(signals <-chan os.Signal, quit <-chan struct{}, cancel context.CancelCauseFunc, err *pipe.Writer, exit func(int)) {
 	var first *signalError
 	for {
 		select {
@@ -70,6 +72,7 @@ func watchSignals(signals <-chan os.Signal, quit <-chan struct{}, cancel context
 				return
 			}
 			first = &signalError{s}
+			err.Hurry()
 			if s == os.Interrupt {
 				fmt.Fprintln(err, "spanbulk: stopping; press Ctrl-C again to stop at once")
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"spanbulk/internal/fault"
 	"spanbulk/internal/output"
+	"spanbulk/internal/pipe"
 )
 
 // reportOptions say what is told of a bulk command's course and end.
@@ -48,7 +50,7 @@ func (o *reportOptions) validate(a *app, output string, inputs []string) error {
 	if err != nil {
 		return nil // it does not exist, so it is none of them
 	}
-	if stdout, ok := a.streams.Out.(*os.File); ok {
+	if stdout, ok := a.streams.Out.(interface{ Stat() (fs.FileInfo, error) }); ok {
 		if theirs, err := stdout.Stat(); err == nil && os.SameFile(mine, theirs) && theirs.Mode().IsRegular() {
 			return usagef("--summary %s is the file that stdout goes to", o.summary)
 		}
@@ -149,7 +151,7 @@ func (a *app) finish(ctx context.Context, o *reportOptions, s *summary, err erro
 	if !a.global.quiet && !isReaderGone(err) && !s.DryRun && (err == nil || s.RecordsIn > 0) {
 		a.tell(s)
 	}
-	if werr := a.writeSummary(o.summary, s); werr != nil {
+	if werr := a.writeSummary(ctx, o.summary, s); werr != nil {
 		return errors.Join(err, werr)
 	}
 	return err
@@ -215,7 +217,7 @@ func (a *app) tell(s *summary) {
 	fmt.Fprintf(a.console, "spanbulk: %s\n", line)
 }
 
-func (a *app) writeSummary(path string, s *summary) error {
+func (a *app) writeSummary(ctx context.Context, path string, s *summary) error {
 	if path == "" {
 		return nil
 	}
@@ -227,10 +229,21 @@ func (a *app) writeSummary(path string, s *summary) error {
 	if path == "-" {
 		_, err = a.console.Write(raw)
 	} else {
-		err = os.WriteFile(path, raw, 0o666)
+		err = writeFile(ctx, path, raw)
 	}
 	if err != nil {
 		return fmt.Errorf("write summary %s: %w", path, configReason(err))
 	}
 	return nil
+}
+
+// writeFile is os.WriteFile, but that nobody needs to read a named pipe when the
+// run has been interrupted.
+func writeFile(ctx context.Context, path string, raw []byte) error {
+	f, err := pipe.Open(ctx, path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(raw)
+	return errors.Join(err, f.Close())
 }

@@ -16,6 +16,7 @@ import (
 	"spanbulk/internal/database"
 	"spanbulk/internal/fault"
 	"spanbulk/internal/format"
+	"spanbulk/internal/pipe"
 	"spanbulk/internal/schema"
 )
 
@@ -46,7 +47,7 @@ func (a *app) tail(ctx context.Context, p *tailPlan) (err error) {
 	if err != nil {
 		return err
 	}
-	out, closeOutput, err := a.tailOutput(p)
+	out, closeOutput, err := a.tailOutput(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -136,13 +137,13 @@ func (p *tailPlan) settleState(stream *cdc.Stream) (closeState func() error, err
 }
 
 // tailOutput opens the output. A file that the state covers is gone on with.
-func (a *app) tailOutput(p *tailPlan) (out cdc.Output, closeOutput func() error, err error) {
+func (a *app) tailOutput(ctx context.Context, p *tailPlan) (out cdc.Output, closeOutput func() error, err error) {
 	o := &p.options.output
 	if o.isStdout() {
 		return &cdc.StreamOutput{W: a.streams.Out, Name: "standard output"}, func() error { return nil }, nil
 	}
 	if info, err := os.Stat(o.path); err == nil && !info.Mode().IsRegular() {
-		return openDevice(o.path)
+		return openDevice(ctx, o.path)
 	}
 	var mark json.RawMessage
 	if p.tail.State != nil {
@@ -156,8 +157,8 @@ func (a *app) tailOutput(p *tailPlan) (out cdc.Output, closeOutput func() error,
 }
 
 // openDevice opens a pipe or a device.
-func openDevice(path string) (cdc.Output, func() error, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+func openDevice(ctx context.Context, path string) (cdc.Output, func() error, error) {
+	f, err := pipe.OpenWriter(ctx, path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", path, configReason(err))
 	}

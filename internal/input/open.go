@@ -17,6 +17,7 @@ import (
 
 	"spanbulk/internal/fault"
 	"spanbulk/internal/format"
+	"spanbulk/internal/pipe"
 )
 
 // opened is a File being read.
@@ -32,7 +33,7 @@ type opened struct {
 // open makes a File ready to be split.
 func (r *reading) open(ctx context.Context, f *File) (*opened, error) {
 	in, o := &opened{file: f}, r.o
-	source, eager, err := in.source(o, f)
+	source, eager, err := in.source(ctx, o, f)
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +50,11 @@ func (r *reading) open(ctx context.Context, f *File) (*opened, error) {
 
 // source opens the bytes as they are stored. eager says that they come when they
 // come, as from a pipe.
-func (in *opened) source(o *Options, f *File) (r io.Reader, eager bool, err error) {
+func (in *opened) source(ctx context.Context, o *Options, f *File) (r io.Reader, eager bool, err error) {
 	if f.Path == Stdin {
 		return o.Stdin, true, nil
 	}
-	file, err := os.Open(f.Path)
+	file, err := pipe.Open(ctx, f.Path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, false, openFault(f.Path, err)
 	}

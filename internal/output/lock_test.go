@@ -23,7 +23,7 @@ func needsLocks(t *testing.T) {
 // open opens an output and writes a finished partition to it.
 func open(t *testing.T, o output.Options) *output.Set {
 	t.Helper()
-	set, err := output.Open(o)
+	set, err := output.Open(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestOneExportAtATimeInADirectory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := output.Options{Path: t.TempDir() + "/new/", Extension: ".csv", Tables: tables, Overwrite: true}
 			first := open(t, o)
-			_, err := output.Open(o)
+			_, err := output.Open(context.Background(), o)
 			if err == nil || err.Error() != "another export is writing to "+o.Path {
 				t.Fatalf("the second one: got error %v", err)
 			}

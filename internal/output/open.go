@@ -1,6 +1,7 @@
 package output
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,8 +14,9 @@ import (
 
 // Open looks at the place that o names, refuses what must not be replaced
 // (errors.Is ErrExists), and makes what directories are needed. No file under a
-// final name is touched before Commit.
-func Open(o Options) (*Set, error) {
+// final name is touched before Commit. Where ctx ends, waiting for who is to read
+// a named pipe does, and soon after that writing to it.
+func Open(ctx context.Context, o Options) (*Set, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -24,7 +26,7 @@ func Open(o Options) (*Set, error) {
 	}
 	s := &Set{options: o, layout: l, token: rand.Uint32(), shared: map[string]sink{}, paths: map[string]bool{}, held: map[string]bool{}}
 	if l.stream {
-		s.stream, err = o.openStream()
+		s.stream, err = o.openStream(ctx)
 		return s, err
 	}
 	if err := s.openFiles(); err != nil {

@@ -49,7 +49,7 @@ type chunk struct {
 // export runs an export of chunks into o, closing each partition after its last.
 func export(t *testing.T, o output.Options, chunks ...chunk) (*output.Set, error) {
 	t.Helper()
-	set, err := output.Open(o)
+	set, err := output.Open(context.Background(), o)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func TestAbort(t *testing.T) {
 					o.Overwrite = true
 				}
 				before := tree(t, dir)
-				set, err := output.Open(o)
+				set, err := output.Open(context.Background(), o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -289,7 +289,7 @@ func TestAbort(t *testing.T) {
 func TestCommitOfWhatFailed(t *testing.T) {
 	dir := t.TempDir()
 	open := func() (*output.Set, *output.Writer) {
-		set, err := output.Open(output.Options{Path: dir + "/o-{partition}.csv", Tables: []output.Table{orders}})
+		set, err := output.Open(context.Background(), output.Options{Path: dir + "/o-{partition}.csv", Tables: []output.Table{orders}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -352,7 +352,7 @@ func TestCommitOfWhatFailed(t *testing.T) {
 
 // TestSamePartitionTwice would put two partitions' rows under one name.
 func TestSamePartitionTwice(t *testing.T) {
-	set, err := output.Open(output.Options{Path: t.TempDir(), Tables: []output.Table{orders}})
+	set, err := output.Open(context.Background(), output.Options{Path: t.TempDir(), Tables: []output.Table{orders}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,7 +372,7 @@ func TestConcurrentChunks(t *testing.T) {
 	for _, path := range []string{"one.csv", "many-{partition}.csv", "dir/"} {
 		t.Run(path, func(t *testing.T) {
 			dir := t.TempDir()
-			set, err := output.Open(output.Options{Path: dir + "/" + path, Extension: ".csv", Tables: []output.Table{orders}, MaxFileSize: 4096})
+			set, err := output.Open(context.Background(), output.Options{Path: dir + "/" + path, Extension: ".csv", Tables: []output.Table{orders}, MaxFileSize: 4096})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -469,7 +469,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("got error %v, want ENOSPC", err)
 	}
 	// The directory cannot take a file.
-	_, err = output.Open(output.Options{Path: "/proc/self/x.csv", Tables: []output.Table{orders}})
+	_, err = output.Open(context.Background(), output.Options{Path: "/proc/self/x.csv", Tables: []output.Table{orders}})
 	if err == nil || !strings.HasPrefix(err.Error(), "create /proc/self/x.csv: ") {
 		t.Errorf("got error %v", err)
 	}
@@ -535,7 +535,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := tree(t, dir)
-			_, err := output.Open(c.o)
+			_, err := output.Open(context.Background(), c.o)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got error %v, want one with %q", err, c.want)
 			}
@@ -565,7 +565,7 @@ func TestOtherShardsStay(t *testing.T) {
 func BenchmarkWriteChunk(b *testing.B) {
 	for _, path := range []string{"one.ndjson", "dir/"} {
 		b.Run(path, func(b *testing.B) {
-			set, err := output.Open(output.Options{Path: b.TempDir() + "/" + path, Tables: []output.Table{{Name: "T"}}})
+			set, err := output.Open(context.Background(), output.Options{Path: b.TempDir() + "/" + path, Tables: []output.Table{{Name: "T"}}})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,11 +1,13 @@
 package output
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
+
+	"spanbulk/internal/pipe"
 )
 
 // sink takes the chunks of one partition, or of all partitions of a table that
@@ -92,12 +94,12 @@ type streamSink struct {
 	finished    bool
 }
 
-func (o Options) openStream() (*streamSink, error) {
+func (o Options) openStream(ctx context.Context) (*streamSink, error) {
 	k := &streamSink{w: o.Stdout, name: "standard output", header: o.Tables[0].Header}
 	if o.isStdout() {
 		return k, nil
 	}
-	f, err := os.OpenFile(o.Path, os.O_WRONLY, 0)
+	f, err := pipe.OpenWriter(ctx, o.Path)
 	if err != nil {
 		return nil, failure("open", o.Path, err)
 	}
