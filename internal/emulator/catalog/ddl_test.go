@@ -70,6 +70,9 @@ func TestStatementsThatSpannerRefuses(t *testing.T) {
 	}{
 		{"CREATE TABLE", codes.InvalidArgument, ""},
 		{"CREATE TABLE Q (K INT64)", codes.InvalidArgument, "PRIMARY KEY"},
+		{"CREATE TABLE Q (K INT64 PRIMARY KEY, V INT64 PRIMARY KEY)", codes.InvalidArgument, "more than one PRIMARY KEY"},
+		{"CREATE TABLE Q (K INT64 PRIMARY KEY, V INT64) PRIMARY KEY (V)", codes.InvalidArgument, "more than one PRIMARY KEY"},
+		{"CREATE CHANGE STREAM s.c FOR ALL", codes.InvalidArgument, "Change streams cannot be in a named schema: s.c."},
 		{"CREATE TABLE Q (`a-b` INT64) PRIMARY KEY (`a-b`)", codes.InvalidArgument, "Column name not valid: a-b"},
 		{"CREATE TABLE Q (" + strings.Repeat("c", 129) + " INT64) PRIMARY KEY ()", codes.InvalidArgument, "Column name not valid"},
 		{"CREATE TABLE " + strings.Repeat("t", 129) + " (K INT64) PRIMARY KEY (K)", codes.InvalidArgument, "Table name not valid"},

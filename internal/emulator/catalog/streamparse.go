@@ -70,7 +70,7 @@ func parseStreamStatement(source string, postgreSQL bool) (*streamStatement, err
 	default:
 		s.action = dropStream
 		s.ifClause = p.take("IF") && p.expect("EXISTS")
-		s.name = p.ident()
+		s.name = p.streamName()
 	}
 	if p.err == nil && p.lex.Token.Kind != token.TokenEOF {
 		p.unexpected("end of statement")
@@ -78,9 +78,24 @@ func parseStreamStatement(source string, postgreSQL bool) (*streamStatement, err
 	return s, p.err
 }
 
+// streamName reads the name of a stream, which is in the default schema.
+func (p *streamParser) streamName() string {
+	name := p.ident()
+	if !p.take(".") {
+		return name
+	}
+	if p.postgreSQL && name == "public" {
+		return p.ident()
+	}
+	if p.err == nil {
+		p.err = status.Errorf(codes.InvalidArgument, "Change streams cannot be in a named schema: %s.%s.", name, p.ident())
+	}
+	return name
+}
+
 func (p *streamParser) create(s *streamStatement) {
 	s.ifClause = p.take("IF") && p.expect("NOT") && p.expect("EXISTS")
-	s.name = p.ident()
+	s.name = p.streamName()
 	if p.take("FOR") {
 		s.watch = p.watchList()
 	}
@@ -94,7 +109,7 @@ func (p *streamParser) create(s *streamStatement) {
 }
 
 func (p *streamParser) alter(s *streamStatement) {
-	s.name = p.ident()
+	s.name = p.streamName()
 	switch {
 	case p.take("DROP"):
 		s.action = dropStreamFor

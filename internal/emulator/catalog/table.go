@@ -77,11 +77,15 @@ func (e *editor) addColumn(t *Table, def *ast.ColumnDef) error {
 }
 
 func setPrimaryKey(t *Table, d *ast.CreateTable) error {
-	keys := d.PrimaryKeys
+	keys := slices.Clone(d.PrimaryKeys)
 	for _, def := range d.Columns {
-		if def.PrimaryKey {
-			keys = append(keys, &ast.IndexKey{Name: def.Name})
+		if !def.PrimaryKey {
+			continue
 		}
+		if len(keys) > 0 || !d.PrimaryKeyRparen.Invalid() {
+			return status.Errorf(codes.InvalidArgument, "Error parsing Spanner DDL statement: table %s has more than one PRIMARY KEY clause", t.Name)
+		}
+		keys = append(keys, &ast.IndexKey{Name: def.Name})
 	}
 	if len(keys) == 0 && d.PrimaryKeyRparen.Invalid() {
 		return status.Errorf(codes.InvalidArgument, "Error parsing Spanner DDL statement: table %s has no PRIMARY KEY clause", t.Name)

@@ -63,12 +63,14 @@ func (p *parser) tableElement(t *ast.CreateTable) {
 	case p.isWord("constraint", "check", "foreign"):
 		t.TableConstraints = append(t.TableConstraints, p.tableConstraint())
 	case p.isWord("unique"):
-		p.fail(unimplemented("UNIQUE constraint"))
+		p.fail(unsupported(uniqueConstraint))
 	default:
 		c := p.column(func(k *ast.TableConstraint) { t.TableConstraints = append(t.TableConstraints, k) })
 		t.Columns = append(t.Columns, c)
 	}
 }
+
+const uniqueConstraint = "A UNIQUE constraint, which CREATE UNIQUE INDEX replaces,"
 
 func (p *parser) primaryKey(t *ast.CreateTable) {
 	p.wantWords("primary", "key")
@@ -135,11 +137,15 @@ func (p *parser) columnConstraint(c *ast.ColumnDef, constraint func(*ast.TableCo
 		p.generated(c, at)
 	case p.isWord("check"), p.isWord("constraint") && p.peek(2).is(kindName, "check"):
 		constraint(p.tableConstraint())
+	case p.isWord("unique"), p.isWord("constraint") && p.peek(2).is(kindName, "unique"):
+		p.fail(unsupported(uniqueConstraint))
+	case p.isWord("collate"):
+		p.fail(unsupported("COLLATE"))
 	case p.isWord("references"):
 		constraint(p.columnReference(c, nil))
 	case p.isWord("constraint") && p.peek(2).is(kindName, "references"):
 		p.next()
-		constraint(p.columnReference(c, p.ident()))
+		constraint(p.columnReference(c, p.plainNames([]*ast.Ident{p.ident()})[0]))
 	case p.isWord("constraint") && (p.peek(2).is(kindName, "not") || p.peek(2).is(kindName, "primary")):
 		p.next()
 		p.ident()
@@ -198,6 +204,7 @@ func (p *parser) tableConstraint() *ast.TableConstraint {
 	c := &ast.TableConstraint{ConstraintPos: token.InvalidPos}
 	if at := p.tok().pos; p.takeWords("constraint") {
 		c.ConstraintPos, c.Name = at, p.ident()
+		p.plainNames([]*ast.Ident{c.Name})
 	}
 	switch at := p.tok().pos; {
 	case p.takeWords("check"):
@@ -211,7 +218,7 @@ func (p *parser) tableConstraint() *ast.TableConstraint {
 		p.references(k)
 		c.Constraint = k
 	case p.isWord("unique"):
-		p.fail(unimplemented("UNIQUE constraint"))
+		p.fail(unsupported(uniqueConstraint))
 	default:
 		p.unexpected()
 	}

@@ -91,12 +91,24 @@ func internalTypeName(word string) string {
 		return "float4"
 	case "double":
 		return "float8"
-	case "decimal":
+	case "decimal", "dec":
 		return "numeric"
+	case "float":
+		return "float8"
 	case "character":
 		return "varchar"
 	case "timestamp":
 		return "timestamptz"
 	}
 	return word
+}
+
+// isTypesOwnName reports whether a type goes by the name in quotes, too: not by
+// one that only the grammar has.
+func isTypesOwnName(name string) bool {
+	switch name {
+	case "float", "dec", "double", "serial", "bigserial", "serial4", "serial8":
+		return false
+	}
+	return internalTypeName(name) == name
 }

@@ -26,7 +26,7 @@ func typeAlias(word string) (name string, ok bool) {
 		return "boolean", true
 	case "int8", "bigint", "int", "int4", "integer", "int2", "smallint":
 		return "bigint", true
-	case "float8":
+	case "float8", "float":
 		return "double precision", true
 	case "float4", "real":
 		return "real", true
@@ -34,7 +34,7 @@ func typeAlias(word string) (name string, ok bool) {
 		return "character varying", true
 	case "bytea", "date", "jsonb", "uuid", "interval", "oid", "numeric":
 		return word, true
-	case "decimal":
+	case "decimal", "dec":
 		return "numeric", true
 	case "timestamptz":
 		return "timestamp with time zone", true
@@ -61,6 +61,7 @@ func (p *parser) typeName() typeName {
 	default:
 		p.plainType(&t, word)
 	}
+	t.array = p.takeWords("array")
 	t.end = p.prevEnd()
 	if p.takeSign("[") {
 		if p.tok().kind == kindInteger {
@@ -86,21 +87,24 @@ func (p *parser) plainType(t *typeName, word lexeme) {
 		t.name = "timestamp with time zone"
 	default:
 		name, ok := typeAlias(word.text)
-		if !ok || word.kind != kindName {
-			p.failAt(word.pos, "type "+quoteForMessage(p.text[word.pos:word.end])+" does not exist or is not supported")
+		if word.kind == kindQuoted {
+			ok = ok && isTypesOwnName(word.text)
+		}
+		if !ok || word.kind != kindName && word.kind != kindQuoted {
+			p.failAt(word.pos, "type "+quoteForMessage(word.text)+" does not exist or is not supported")
 			return
 		}
 		p.next()
 		t.name = name
 	}
-	p.typeModifier(t)
+	p.typeModifier(t, word.is(kindName, "float"))
 	if t.name == "timestamp with time zone" {
 		p.takeWords("with", "time", "zone")
 	}
 }
 
-// typeModifier reads the (n) of varchar(n).
-func (p *parser) typeModifier(t *typeName) {
+// typeModifier reads the (n) of varchar(n) and float(n).
+func (p *parser) typeModifier(t *typeName, isFloat bool) {
 	if !p.isSign("(") {
 		return
 	}
@@ -111,6 +115,13 @@ func (p *parser) typeModifier(t *typeName) {
 		return
 	}
 	p.next()
+	if isFloat && n >= 1 && n <= 53 { // n bits
+		if n <= 24 {
+			t.name, t.word = "real", "float4"
+		}
+		p.wantSign(")")
+		return
+	}
 	if t.name != "character varying" || n < 1 {
 		p.failAt(at, "type modifier is not allowed for type "+quoteForMessage(t.name)+" or is out of range")
 		return
