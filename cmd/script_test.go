@@ -14,7 +14,8 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){
-		"spanbulk": func() { os.Exit(cmd.Execute()) },
+		"spanbulk":    func() { os.Exit(cmd.Execute()) },
+		workerProgram: serveScript,
 	})
 }
 

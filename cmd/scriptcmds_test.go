@@ -1,7 +1,6 @@
 package cmd_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -11,15 +10,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"spanbulk/cmd"
 )
 
 // setupScript gives a script a home of its own and a database name.
 func setupScript(e *testscript.Env) error {
 	e.Setenv("HOME", e.WorkDir)
 	e.Setenv("DB", "projects/p/instances/i/databases/shop")
+	// Else each program under the race detector sleeps a second before it ends.
+	e.Setenv("GORACE", strings.TrimSpace("atexit_sleep_ms=0 "+os.Getenv("GORACE")))
 	e.Values[serverKey{}] = &scriptServer{t: e.T()}
+	e.Values[workerKey{}] = &workerOfScript{env: slices.Clone(e.Vars)}
 	return nil
 }
 
@@ -77,24 +77,39 @@ func sortedLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// cmdRun runs spanbulk in this process, which is quick, and expects an exit code:
+// workerKey is where a script keeps its workerOfScript.
+type workerKey struct{}
+
+// workerOfScript is a script's worker, which the first run starts.
+type workerOfScript struct {
+	env []string
+	*scriptWorker
+}
+
+// cmdRun runs spanbulk in the script's worker, which is quick, and expects an
+// exit code:
 //
 //	run 0 export --table X
 //
-// Relative paths are not the script's there: it is for command lines that touch
-// no files, or name them with $WORK.
+// Its stdin is empty, and a variable of the environment that is empty is none.
+// What is about either, signals or the process itself is for exec and exitcode.
 func cmdRun(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: run CODE ARGUMENTS...")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	streams := cmd.Streams{
-		In: strings.NewReader(""), Out: ts.Stdout(), Err: ts.Stderr(),
-		LookupEnv: func(name string) (string, bool) { v := ts.Getenv(name); return v, v != "" },
+	w := ts.Value(workerKey{}).(*workerOfScript)
+	if w.scriptWorker == nil {
+		w.scriptWorker = startWorker(ts, w.env)
 	}
-	if code := cmd.Run(context.Background(), streams, args[1:]); code != want {
-		ts.Fatalf("spanbulk %s: exit code %d, want %d", strings.Join(args[1:], " "), code, want)
+	got := w.run(ts, args[1:])
+	_, err = ts.Stdout().Write(got.Stdout)
+	ts.Check(err)
+	_, err = ts.Stderr().Write(got.Stderr)
+	ts.Check(err)
+	if got.Code != want || got.Failure != "" {
+		ts.Fatalf("spanbulk %s: exit code %d, want %d; %s", strings.Join(args[1:], " "), got.Code, want, got.Failure)
 	}
 }
 
