@@ -164,7 +164,7 @@ func (o *formatOptions) addFlags(fs *flagSet) {
 	g.text(&o.csv.Quote, "csv-quote", "`character` around CSV fields")
 	g.text(&o.csv.Null, "csv-null", "`text` that stands for NULL in CSV (default an empty field without quotes)")
 	g.flag(&o.csv.CRLF, "csv-crlf", "end CSV lines with CR LF")
-	g.text(&o.jq, "jq", "jq `program` run on each record: none out skips it, several out are several records")
+	g.text(&o.jq, "jq", "jq `program` run on each record: none out skips it, several out are several records, of at most 16 MiB")
 	codecs := []format.AvroCodec{format.AvroNull, format.AvroDeflate, format.AvroSnappy, format.AvroZstandard}
 	g.value(&choiceValue[format.AvroCodec]{target: &o.avro.Codec, choices: codecs}, "avro-codec", "`codec` of the blocks of an Avro file: null, deflate, snappy, zstandard (default by --compression)")
 	g.value(&choiceValue[string]{target: &o.avro.Timestamp, choices: []string{"string", "micros", "nanos"}}, "avro-timestamp", "`form` of a TIMESTAMP in Avro: string, or a long of micros, nanos")

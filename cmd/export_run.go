@@ -188,7 +188,7 @@ func jqFault(err error) error {
 	if !ok {
 		return err
 	}
-	return &fault.Error{Code: codes.InvalidArgument, Op: "run --jq", Reason: e.Error(), Detail: e.Cause.Error(), Err: err}
+	return &fault.Error{Code: codes.InvalidArgument, Op: "run --jq", Reason: e.Error(), Detail: e.Detail(), Err: err}
 }
 
 func describeTable(t exportTable) output.Table {

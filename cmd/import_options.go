@@ -142,7 +142,7 @@ func (o *inputFormatOptions) addFlags(fs *flagSet) {
 	g.flag(&o.csv.LazyQuotes, "csv-lazy-quotes", "take quotes in the wrong place of a CSV field as characters")
 	g.flag(&o.csv.ReplaceInvalid, "csv-replace-invalid-utf8", "take bytes that are not UTF-8 in CSV as U+FFFD")
 	g.value(&sizeValue{target: &o.maxRecordBytes, min: 1, max: math.MaxInt32}, "max-record-bytes", "`size` above which a record is refused")
-	g.text(&o.jq, "jq", "jq `program` run on each record: none out skips it, several out are several records")
+	g.text(&o.jq, "jq", "jq `program` run on each record: none out skips it, several out are several records, of at most 16 MiB")
 }
 
 func (o *inputFormatOptions) program() (*transform.Program, error) {

@@ -286,7 +286,7 @@ func (d *chunkDecoder) add(c *writer.Chunk, kind format.Kind, r *format.Record, 
 func refusal(place string, err *format.RecordError) error {
 	e := &fault.Error{Code: codes.InvalidArgument, Op: "read", Object: place, Reason: err.Error(), Err: err}
 	if jq, ok := errors.AsType[*transform.Error](err.Cause); ok {
-		e.Op, e.Detail = "run --jq on", jq.Cause.Error()
+		e.Op, e.Detail = "run --jq on", jq.Detail()
 	}
 	return e
 }

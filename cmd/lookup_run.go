@@ -133,7 +133,7 @@ func lookupFault(err error) error {
 		// The program's own number is the order in which batches came to it.
 		_, reason, _ := strings.Cut(e.Error(), ": ")
 		return &fault.Error{Code: codes.InvalidArgument, Op: "run --jq", Object: fmt.Sprintf("on record %d", record.Number),
-			Reason: reason, Detail: e.Cause.Error(), Err: err}
+			Reason: reason, Detail: e.Detail(), Err: err}
 	}
 	return &fault.Error{Code: codes.InvalidArgument, Op: "write", Object: fmt.Sprintf("record %d", record.Number), Reason: record.Err.Error(), Err: err}
 }

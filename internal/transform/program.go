@@ -84,6 +84,15 @@ type run struct {
 	keys    []string       // scratch
 }
 
+// What a program may make of one record: 16 MiB, and more of a record that is
+// itself so large. A program such as repeat(.) never ends.
+const (
+	maxMade      = 16 << 20
+	maxMadeTimes = 4
+)
+
+var errTooMuch = errors.New("it makes more than 16 MiB of one record")
+
 // append runs the program on one record, a JSON value, and appends the records
 // it makes, each on a line of its own, to dst. It returns how many there are.
 // Cancelling ctx ends a program that does not end by itself.
@@ -111,7 +120,9 @@ func (r *run) append(ctx context.Context, dst, record []byte) ([]byte, int, erro
 		} else if dst, err = r.appendValue(dst, output, true); err != nil {
 			return dst[:start], 0, &Error{number, err}
 		}
-		dst = append(dst, '\n')
+		if dst = append(dst, '\n'); len(dst)-start > max(maxMade, maxMadeTimes*len(record)) {
+			return dst[:start], 0, &Error{number, errTooMuch}
+		}
 	}
 	if count == 0 {
 		r.skipped.Add(1)

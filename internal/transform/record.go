@@ -14,3 +14,12 @@ func (p *Program) Append(ctx context.Context, dst, record []byte) (out []byte, r
 // Reason says why the program failed, without the record's number and without
 // values.
 func (e *Error) Reason() string { return withoutValues(e.Cause) }
+
+// Detail is why the program failed with the values of the record that belong to
+// it; empty if Reason says it all.
+func (e *Error) Detail() string {
+	if text := e.Cause.Error(); text != e.Reason() {
+		return text
+	}
+	return ""
+}
