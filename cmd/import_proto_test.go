@@ -14,9 +14,8 @@ import (
 	"spanbulk/internal/emulator"
 )
 
-// bundleTable makes a table with columns of a proto bundle's types, whose names
-// the schema tells without telling messages from enums.
-func bundleTable(t *testing.T, s *testSpanner) {
+// musicDescriptors describe a message and an enum.
+func musicDescriptors(t *testing.T) []byte {
 	t.Helper()
 	descriptors, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
 		Name: proto.String("music.proto"), Package: proto.String("music"),
@@ -26,8 +25,15 @@ func bundleTable(t *testing.T, s *testSpanner) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = databasepb.NewDatabaseAdminClient(s.conn).UpdateDatabaseDdl(t.Context(), &databasepb.UpdateDatabaseDdlRequest{
-		Database: s.database, ProtoDescriptors: descriptors, Statements: []string{
+	return descriptors
+}
+
+// bundleTable makes a table with columns of a proto bundle's types, whose names
+// the schema tells without telling messages from enums.
+func bundleTable(t *testing.T, s *testSpanner) {
+	t.Helper()
+	_, err := databasepb.NewDatabaseAdminClient(s.conn).UpdateDatabaseDdl(t.Context(), &databasepb.UpdateDatabaseDdlRequest{
+		Database: s.database, ProtoDescriptors: musicDescriptors(t), Statements: []string{
 			"CREATE PROTO BUNDLE (music.Singer, music.Genre)",
 			"CREATE TABLE T (G music.Genre, S music.Singer, Gs ARRAY<music.Genre>, Ss ARRAY<music.Singer>) PRIMARY KEY (G)",
 		},
