@@ -58,7 +58,7 @@ func newTrial(g *generated, s *testSpanner, t *testing.T) *trial {
 		s.SetMessages(emulator.Messages{})
 	})
 	pick(g.r, x.wholeTable, x.ofColumns, x.ofIndex, x.ofKeys, x.ofKeyRange, x.ofPrefix, x.ofCondition, x.ofCondition, x.ofQuery)(t)
-	x.chooseFormat()
+	x.chooseFormat(pick(g.r, "ndjson", "ndjson", "csv", "avro"))
 	x.chooseOutput(t)
 	x.args = append(x.args, "--parallelism", fmt.Sprint(1+g.r.IntN(9)), "--max-rows-per-fetch", pick(g.r, "1", "7", "1000"),
 		"--max-bytes-per-fetch", pick(g.r, "1", "500", "12MiB"))
@@ -225,9 +225,9 @@ func (x *trial) ofQuery(t *testing.T) {
 	x.want = x.s.query(t, sql)
 }
 
-func (x *trial) chooseFormat() {
+func (x *trial) chooseFormat(kind string) {
 	r, f := x.r, &x.form
-	f.kind, f.compression = pick(r, "ndjson", "ndjson", "csv", "avro"), pick(r, "none", "none", "gzip", "zstd")
+	f.kind, f.compression = kind, pick(r, "none", "none", "gzip", "zstd")
 	f.flags = exportedForms{int64: pick(r, "number", "string"), numeric: pick(r, "string", "number"), json: pick(r, "value", "string"), delimiter: ','}
 	x.add("--format", f.kind, "--compression", f.compression)
 	if f.kind != "avro" {

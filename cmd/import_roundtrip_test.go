@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -43,8 +44,8 @@ func TestImportOfExport(t *testing.T) {
 			from := startSpannerIn(t, g.dialect(), emulator.Options{Partitions: 1 + r.IntN(9)}, g.ddl()...)
 			to := startSpannerIn(t, g.dialect(), emulator.Options{}, g.ddl()...)
 			from.insert(t, g.tableName(), g.names(), g.rows)
-			for range 6 {
-				roundTrip(t, g, from, to)
+			for trip := range 6 {
+				roundTrip(t, g, from, to, [...]string{"ndjson", "csv", "avro"}[trip%3])
 			}
 		})
 		if !ok {
@@ -54,10 +55,10 @@ func TestImportOfExport(t *testing.T) {
 }
 
 // roundTrip takes the rows of one Spanner to the other and empties that again.
-func roundTrip(t *testing.T, g *generated, from, to *testSpanner) {
+func roundTrip(t *testing.T, g *generated, from, to *testSpanner, kind string) {
 	x := &trial{generated: g, s: from, args: []string{"--table", g.tableName()}}
 	x.wholeTable(t)
-	x.chooseFormat()
+	x.chooseFormat(kind)
 	place := pick(g.r, "out/", "out.bin", "-")
 	path := filepath.Join(t.TempDir(), place)
 	if strings.HasSuffix(place, "/") {
@@ -137,55 +138,89 @@ func (s *testSpanner) deleteAll(t *testing.T, table string) {
 	}
 }
 
-// TestImportOfExtremes takes values at the edges of every type through every
-// format and compression.
-func TestImportOfExtremes(t *testing.T) {
-	const ddl = "CREATE TABLE Edges (Id INT64 NOT NULL, F FLOAT64, F32 FLOAT32, N NUMERIC, S STRING(MAX), B BYTES(MAX), T TIMESTAMP, D DATE, J JSON, A ARRAY<STRING(MAX)>, AF ARRAY<FLOAT64>) PRIMARY KEY (Id)"
-	columns := []string{"Id", "F", "F32", "N", "S", "B", "T", "D", "J", "A", "AF"}
+// edges is a table of values at the edges of every type of a dialect. The last
+// row has a large text and large bytes.
+type edges struct {
+	dialect databasepb.DatabaseDialect
+	ddl     string
+	columns []string
+	rows    [][]*structpb.Value
+}
+
+func edgesOf(dialect databasepb.DatabaseDialect, size int) edges {
 	null, number := structpb.NewNullValue(), structpb.NewNumberValue
 	list := func(values ...*structpb.Value) *structpb.Value {
 		return structpb.NewListValue(&structpb.ListValue{Values: values})
 	}
+	// What the dialects have in common: NUMERIC and JSON are theirs.
+	e := edges{dialect: dialect, columns: []string{"Id", "F", "F32", "S", "B", "T", "D", "A", "AF", "N", "J", "AN"}, rows: [][]*structpb.Value{
+		{text("1"), text("NaN"), text("NaN"), text(""), text(""), text("0001-01-01T00:00:00Z"), text("0001-01-01"), list(), list()},
+		{text("-9223372036854775808"), text("Infinity"), text("-Infinity"), text("\x00\r\n\"',\\\u2028🌍\r"), null,
+			text("9999-12-31T23:59:59.999999999Z"), text("9999-12-31"), list(null, text(""), text("\"\n")), list(text("NaN"), null, number(math.Copysign(0, -1)))},
+		{text("9223372036854775807"), number(math.Copysign(0, -1)), number(math.Copysign(0, -1)), text("\r"), text("AA=="), null, null, null, null},
+		{text("3"), null, null, null, null, null, null, null, null},
+		{text("2"), number(math.SmallestNonzeroFloat64), number(math.MaxFloat32), text(strings.Repeat("🌍", size/4)), text(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{0, 0xff, 7}, size/3))),
+			text("1970-01-01T00:00:00.000000001Z"), text("2024-02-29"), list(text("\\N"), text("NULL")), list(number(1e21))},
+	}}
+	own := [][]*structpb.Value{
+		{text("99999999999999999999999999999.999999999"), text("null"), list()},
+		{text("-99999999999999999999999999999.999999999"), text(`{"a":[{},[],""],"m":1e+300,"n":12345678901234567890}`), list(text("0.000000001"), null)},
+		{text("0.000000001"), text(`{"$json":{"$json":null}}`), null},
+		{null, null, null},
+		{null, null, null},
+	}
+	e.ddl = "CREATE TABLE Edges (Id INT64 NOT NULL, F FLOAT64, F32 FLOAT32, S STRING(MAX), B BYTES(MAX), T TIMESTAMP, D DATE, A ARRAY<STRING(MAX)>, AF ARRAY<FLOAT64>, N NUMERIC, J JSON, AN ARRAY<NUMERIC>) PRIMARY KEY (Id)"
+	if dialect == databasepb.DatabaseDialect_POSTGRESQL {
+		e.ddl = `CREATE TABLE "Edges" ("Id" bigint PRIMARY KEY, "F" float8, "F32" real, "S" varchar, "B" bytea, "T" timestamptz, "D" date, "A" text[], "AF" float8[], "N" numeric, "J" jsonb, "AN" numeric[])`
+		own = [][]*structpb.Value{
+			{text("NaN"), text("null"), list()},
+			{text("-" + strings.Repeat("9", 131072) + "." + strings.Repeat("0", 16382) + "1"), text(`{"a": [{}, [], ""], "mm": 1.50, "nnn": 12345678901234567890}`), list(text("NaN"), null, text("0.00"), text("1.5000"))},
+			{text("0.0"), text(`{"$json": {"$json": null}}`), null},
+			{null, null, null},
+			{text("0." + strings.Repeat("0", 16382) + "1"), null, null},
+		}
+	}
+	for i := range e.rows {
+		e.rows[i] = append(e.rows[i], own[i]...)
+	}
+	return e
+}
+
+// TestImportOfExtremes takes values at the edges of every type through every
+// format and compression, in both dialects.
+func TestImportOfExtremes(t *testing.T) {
 	size := 1 << 20
 	if randtest.Factor() > 1 && !hasRaceDetector {
 		size = 10 << 20 // the most that a value can have
 	}
-	wide := strings.Repeat("🌍", size/4)
-	raw := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{0, 0xff, 7}, size/3))
-	rows := [][]*structpb.Value{
-		{text("1"), text("NaN"), text("NaN"), text("99999999999999999999999999999.999999999"), text(""), text(""), text("0001-01-01T00:00:00Z"), text("0001-01-01"), text("null"), list(), list()},
-		{text("-9223372036854775808"), text("Infinity"), text("-Infinity"), text("-99999999999999999999999999999.999999999"), text("\x00\r\n\"',\\\u2028🌍\r"), null,
-			text("9999-12-31T23:59:59.999999999Z"), text("9999-12-31"), text(`{"a":[{},[],""],"m":1e+300,"n":12345678901234567890}`), list(null, text(""), text("\"\n")), list(text("NaN"), null, number(math.Copysign(0, -1)))},
-		{text("9223372036854775807"), number(math.Copysign(0, -1)), number(math.Copysign(0, -1)), text("0.000000001"), text("\r"), text("AA=="), null, null, text(`{"$json":{"$json":null}}`), null, null},
-		{text("2"), number(math.SmallestNonzeroFloat64), number(math.MaxFloat32), null, text(wide), text(raw), text("1970-01-01T00:00:00.000000001Z"), text("2024-02-29"), null, list(text("\\N"), text("NULL")), list(number(1e21))},
-		{text("3"), null, null, null, null, null, null, null, null, null, null},
+	for _, dialect := range []databasepb.DatabaseDialect{databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, databasepb.DatabaseDialect_POSTGRESQL} {
+		t.Run(dialect.String(), func(t *testing.T) { importOfExtremes(t, edgesOf(dialect, size)) })
 	}
-	from, to := startSpanner(t, emulator.Options{}, ddl), startSpanner(t, emulator.Options{}, ddl)
-	from.insert(t, "Edges", columns, rows)
+}
+
+func importOfExtremes(t *testing.T, e edges) {
+	from, to := startSpannerIn(t, e.dialect, emulator.Options{}, e.ddl), startSpannerIn(t, e.dialect, emulator.Options{}, e.ddl)
 	req := func() *spannerpb.ReadRequest {
-		return &spannerpb.ReadRequest{Table: "Edges", Columns: columns, KeySet: &spannerpb.KeySet{All: true}}
+		return &spannerpb.ReadRequest{Table: "Edges", Columns: e.columns, KeySet: &spannerpb.KeySet{All: true}}
 	}
-	want := from.readChunked(t, req())
-	for i, kind := range []string{"ndjson", "csv", "avro"} {
-		for j, compression := range []string{"none", "gzip", "zstd"} {
-			if i != j { // the large values once for each is enough
-				continue
-			}
-			throughDirectory(t, from, to, kind, compression)
-			compareRows(t, want, to.readChunked(t, req()), kind+" "+compression)
-			to.deleteAll(t, "Edges")
-		}
+	trip := func(kind, compression string) {
+		t.Helper()
+		want := from.readChunked(t, req())
+		throughDirectory(t, from, to, kind, compression)
+		compareRows(t, want, to.readChunked(t, req()), kind+" "+compression)
+		to.deleteAll(t, "Edges")
 	}
-	from.deleteAll(t, "Edges")
-	from.insert(t, "Edges", columns, slices.Delete(rows, 3, 4))
-	want = from.readChunked(t, req())
+	small := len(e.rows) - 1
+	from.insert(t, "Edges", e.columns, e.rows[:small])
 	for _, kind := range []string{"ndjson", "csv", "avro"} {
 		for _, compression := range []string{"none", "gzip", "zstd"} {
-			throughDirectory(t, from, to, kind, compression)
-			compareRows(t, want, to.readChunked(t, req()), kind+" "+compression)
-			to.deleteAll(t, "Edges")
+			trip(kind, compression)
 		}
 	}
+	from.insert(t, "Edges", e.columns, e.rows[small:])
+	trip("ndjson", "none") // the large values once for each is enough
+	trip("csv", "gzip")
+	trip("avro", "zstd")
 }
 
 func throughDirectory(t *testing.T, from, to *testSpanner, kind, compression string) {

@@ -25,15 +25,17 @@ import (
 
 var googleDDL = []string{
 	`CREATE TABLE Orders (Id INT64 NOT NULL, Value INT64, Note STRING(MAX)) PRIMARY KEY (Id)`,
-	`CREATE TABLE Lines (Id INT64 NOT NULL, Value INT64, Note STRING(MAX)) PRIMARY KEY (Id)`,
+	`CREATE SCHEMA shop`,
+	`CREATE TABLE shop.Lines (Id INT64 NOT NULL, Value INT64, Note STRING(MAX)) PRIMARY KEY (Id)`,
 	`CREATE CHANGE STREAM Changes FOR ALL OPTIONS (value_capture_type = 'NEW_ROW_AND_OLD_VALUES')`,
 	`CREATE CHANGE STREAM Moving FOR ALL OPTIONS (value_capture_type = 'NEW_ROW_AND_OLD_VALUES', partition_mode = 'MUTABLE_KEY_RANGE', retention_period = '36h')`,
-	`CREATE CHANGE STREAM Notes FOR Orders(Note), Lines()`,
+	`CREATE CHANGE STREAM Notes FOR Orders(Note), shop.Lines()`,
 }
 
 var postgresDDL = []string{
 	`CREATE TABLE "Orders" ("Id" bigint NOT NULL PRIMARY KEY, "Value" bigint, "Note" varchar)`,
-	`CREATE TABLE "Lines" ("Id" bigint NOT NULL PRIMARY KEY, "Value" bigint, "Note" varchar)`,
+	`CREATE SCHEMA shop`,
+	`CREATE TABLE shop."Lines" ("Id" bigint NOT NULL PRIMARY KEY, "Value" bigint, "Note" varchar)`,
 	`CREATE CHANGE STREAM "Changes" FOR ALL WITH (value_capture_type = 'NEW_ROW_AND_OLD_VALUES')`,
 	`CREATE CHANGE STREAM "Moving" FOR ALL WITH (value_capture_type = 'NEW_ROW_AND_OLD_VALUES', partition_mode = 'MUTABLE_KEY_RANGE')`,
 }
@@ -130,7 +132,7 @@ func (s *server) workload(t *testing.T, r *rand.Rand, n int, rows map[string]boo
 		var mutations []*spannerpb.Mutation
 		var events []event
 		for _, id := range r.Perm(40)[:1+r.IntN(5)] {
-			table := [...]string{"Orders", "Lines"}[r.IntN(2)]
+			table := [...]string{"Orders", "shop.Lines"}[r.IntN(2)]
 			e := event{table: table, key: strconv.Itoa(id)}
 			switch {
 			case !rows[e.row()]:
@@ -300,7 +302,7 @@ func TestStreamNames(t *testing.T) {
 func TestServerFacts(t *testing.T) {
 	srv := startServer(t, databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, emulator.Options{})
 	s := srv.open(t, "notes").Stream() // in whatever case
-	if s.Name != "Notes" || s.All || fmt.Sprint(s.Watched) != "[{Lines false []} {Orders false [Note]}]" || s.CaptureType() != "OLD_AND_NEW_VALUES" || s.Mutable() {
+	if s.Name != "Notes" || s.All || fmt.Sprint(s.Watched) != "[{Orders false [Note]} {shop.Lines false []}]" || s.CaptureType() != "OLD_AND_NEW_VALUES" || s.Mutable() {
 		t.Errorf("got %+v", s)
 	}
 	s = srv.open(t, "Moving").Stream()

@@ -2,6 +2,7 @@ package reader_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
-const ddl = `CREATE TABLE Things (
+const ddl = `CREATE TABLE %sThings (
   Id INT64 NOT NULL,
   Name STRING(MAX),
   Score FLOAT64,
@@ -37,7 +38,7 @@ const ddl = `CREATE TABLE Things (
 ) PRIMARY KEY (Id)`
 
 // ddlPostgreSQL makes the same table, by quoted names.
-const ddlPostgreSQL = `CREATE TABLE "Things" (
+const ddlPostgreSQL = `CREATE TABLE %s"Things" (
   "Id" bigint NOT NULL,
   "Name" varchar,
   "Score" double precision,
@@ -134,31 +135,46 @@ func (row thing) values() *structpb.ListValue {
 
 // fixture is a database with the table, and a connection to it.
 type fixture struct {
-	t    *testing.T
-	db   *spannertest.Database
-	conn *database.Conn
+	t     *testing.T
+	db    *spannertest.Database
+	conn  *database.Conn
+	table string // its name in requests
 }
 
 func start(t *testing.T, opt emulator.Options) *fixture {
 	t.Helper()
-	return startIn(t, databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, opt)
+	return startIn(t, databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, "", opt)
 }
 
-func startIn(t *testing.T, dialect databasepb.DatabaseDialect, opt emulator.Options) *fixture {
+// startIn makes the table in a named schema, or, without a name, in the default
+// one.
+func startIn(t *testing.T, dialect databasepb.DatabaseDialect, schema string, opt emulator.Options) *fixture {
 	t.Helper()
-	statements := []string{ddl}
+	table, prefix, template := "Things", "", ddl
 	if dialect == databasepb.DatabaseDialect_POSTGRESQL {
-		statements = []string{ddlPostgreSQL}
+		template = ddlPostgreSQL
 	}
+	var statements []string
+	if schema != "" {
+		table, prefix, statements = schema+"."+table, schema+".", []string{"CREATE SCHEMA " + schema}
+	}
+	statements = append(statements, fmt.Sprintf(template, prefix))
 	db := spannertest.New(t, spannertest.Options{Emulator: opt, Dialect: dialect, DDL: statements})
-	return &fixture{t: t, db: db, conn: db.Open(t, 4)}
+	return &fixture{t: t, db: db, conn: db.Open(t, 4), table: table}
+}
+
+// things is the table as a source.
+func (f *fixture) things() reader.Source {
+	s := things()
+	s.Table = f.table
+	return s
 }
 
 // write commits rows, at most 10,000 at once.
 func (f *fixture) write(rows []thing) {
 	f.t.Helper()
 	for batch := range slices.Chunk(rows, 10_000) {
-		write := &spannerpb.Mutation_Write{Table: "Things", Columns: columns}
+		write := &spannerpb.Mutation_Write{Table: f.table, Columns: columns}
 		for _, row := range batch {
 			write.Values = append(write.Values, row.values())
 		}

@@ -17,12 +17,12 @@ import (
 
 // TestReadsEachRowOnce reads random tables with random options from a server
 // that cuts its messages anywhere and breaks its streams anywhere, in the two
-// dialects by turns.
+// dialects by turns, with the table in a named schema or the default one.
 func TestReadsEachRowOnce(t *testing.T) {
 	r := randtest.New(t)
 	dialects := []databasepb.DatabaseDialect{databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, databasepb.DatabaseDialect_POSTGRESQL}
 	for round := range randtest.Rounds(30) {
-		dialect := dialects[round%2]
+		dialect, schema := dialects[round%2], pick(r, "", "shop")
 		messages := emulator.Messages{
 			MaxBytes:   pick(r, 1, 7, 100, 0),
 			MaxRows:    pick(r, 1, 3, 0),
@@ -40,12 +40,12 @@ func TestReadsEachRowOnce(t *testing.T) {
 		for i := range rows {
 			rows[i] = randomThing(r, int64(i))
 		}
-		ok := t.Run(fmt.Sprintf("%d/%v", round, dialect), func(t *testing.T) {
-			f := startIn(t, dialect, emulator.Options{Partitions: 1 + r.IntN(12), NoEmptyPartitions: r.IntN(2) == 0, Messages: messages})
+		ok := t.Run(fmt.Sprintf("%d/%v/%s", round, dialect, schema), func(t *testing.T) {
+			f := startIn(t, dialect, schema, emulator.Options{Partitions: 1 + r.IntN(12), NoEmptyPartitions: r.IntN(2) == 0, Messages: messages})
 			f.write(rows)
 			f.db.Trouble(func(s *emulator.Server) { s.Faults().SetFunc(breaks(r, pick(r, 0, 3, 30))) })
 			red := f.reader(opt)
-			plan := f.plan(red, things())
+			plan := f.plan(red, f.things())
 			out := newCollector(t, fields())
 			if err := red.Run(t.Context(), plan, out); err != nil {
 				t.Fatalf("%v (messages %+v, options %+v)", err, messages, opt)

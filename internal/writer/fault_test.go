@@ -75,9 +75,13 @@ func (s *schedule) short() int {
 	return s.draw(20)
 }
 
-const thingsDDL = "CREATE TABLE Things (Id INT64 NOT NULL, Name STRING(MAX)) PRIMARY KEY (Id)"
-
-const selectThings = "SELECT CAST(Id AS STRING), Name FROM Things"
+// things makes the table that the tests write to, and returns the query of its
+// rows.
+func (p place) things(t *testing.T) (f *fixture, table *writer.Table, selectThings string) {
+	t.Helper()
+	f = p.start(t, p.create("Things", "", "Id"))
+	return f, f.table("Things", nil), p.rows("Things", "Id")
+}
 
 func randomOptions(r *rand.Rand) writer.Options {
 	return quick(writer.Options{
@@ -96,9 +100,12 @@ func randomOptions(r *rand.Rand) writer.Options {
 // and wants the table to end as a plain map does.
 func TestLastValuesWin(t *testing.T) {
 	r := randtest.New(t)
-	f := start(t, thingsDDL)
-	table := f.table("Things", nil)
-	for round := range randtest.Rounds(15) {
+	inPlaces(t, func(t *testing.T, p place) { lastValuesWin(t, p, r) })
+}
+
+func lastValuesWin(t *testing.T, p place, r *rand.Rand) {
+	f, table, selectThings := p.things(t)
+	for round := range randtest.Rounds(4) {
 		s := &schedule{r: rand.New(rand.NewPCG(r.Uint64(), 0)), left: r.IntN(40)}
 		if r.IntN(8) == 0 {
 			s.stall = time.Minute
@@ -156,9 +163,12 @@ func randomChanges(r *rand.Rand, table *writer.Table, model map[string]string) [
 // of a row that was there before or marked as one that may be its own success.
 func TestInsertsUnderFaults(t *testing.T) {
 	r := randtest.New(t)
-	f := start(t, thingsDDL)
-	table := f.table("Things", nil)
-	for round := range randtest.Rounds(15) {
+	inPlaces(t, func(t *testing.T, p place) { insertsUnderFaults(t, p, r) })
+}
+
+func insertsUnderFaults(t *testing.T, p place, r *rand.Rand) {
+	f, table, selectThings := p.things(t)
+	for round := range randtest.Rounds(4) {
 		s := &schedule{r: rand.New(rand.NewPCG(r.Uint64(), 0)), left: r.IntN(30)}
 		c := connect(t, f.target, shortStreams{s.short}.intercept)
 		if _, err := write(t, c, quick(writer.Options{}), []writer.Record{
@@ -228,9 +238,12 @@ func checkInserts(t *testing.T, rows map[string]string, records []writer.Record,
 // that was reported applied to be there, whatever became of the others.
 func TestFailedRunsTellTheTruth(t *testing.T) {
 	r := randtest.New(t)
-	f := start(t, thingsDDL)
-	table := f.table("Things", nil)
-	for round := range randtest.Rounds(10) {
+	inPlaces(t, func(t *testing.T, p place) { failedRunsTellTheTruth(t, p, r) })
+}
+
+func failedRunsTellTheTruth(t *testing.T, p place, r *rand.Rand) {
+	f, table, selectThings := p.things(t)
+	for round := range randtest.Rounds(3) {
 		s := &schedule{r: rand.New(rand.NewPCG(r.Uint64(), 0)), left: 1000}
 		permanent := 1 + r.IntN(12)
 		f.spanner.Faults(t).SetFunc(func(method string, call int) *emulator.Fault {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
 	apiv1 "cloud.google.com/go/spanner/apiv1"
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
 	"go.uber.org/goleak"
@@ -69,6 +70,7 @@ type fixture struct {
 	db      *database.Conn
 	target  target
 	catalog *schema.Catalog
+	schema  string // of the tables
 }
 
 // target is a database on a server that speaks plain text.
@@ -76,7 +78,12 @@ type target struct{ database, endpoint string }
 
 func start(t testing.TB, ddl ...string) *fixture {
 	t.Helper()
-	spanner := spannertest.New(t, spannertest.Options{DDL: ddl})
+	return startIn(t, databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, ddl...)
+}
+
+func startIn(t testing.TB, dialect databasepb.DatabaseDialect, ddl ...string) *fixture {
+	t.Helper()
+	spanner := spannertest.New(t, spannertest.Options{Dialect: dialect, DDL: ddl})
 	db := spanner.Open(t, 2)
 	catalog, err := schema.Open(t.Context(), db, time.Time{})
 	if err != nil {
@@ -87,7 +94,7 @@ func start(t testing.TB, ddl ...string) *fixture {
 
 func (f *fixture) table(name string, parent *writer.Table) *writer.Table {
 	f.t.Helper()
-	t, err := f.catalog.Table(f.t.Context(), schema.Name{Name: name})
+	t, err := f.catalog.Table(f.t.Context(), schema.Name{Schema: f.schema, Name: name})
 	if err != nil {
 		f.t.Fatal(err)
 	}
