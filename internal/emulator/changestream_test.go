@@ -109,10 +109,10 @@ func TestConformanceStreamPostgreSQL(t *testing.T) {
 			}
 		}
 		ddl(codes.OK, `CREATE CHANGE STREAM Everything FOR ALL WITH (exclude_update='true', retention_period = '36h')`, `CREATE CHANGE STREAM "Mine"`)
-		printed("CREATE CHANGE STREAM everything FOR ALL WITH ( exclude_update = true, retention_period = '36h' )", `CREATE CHANGE STREAM "Mine"`)
+		printed("CREATE CHANGE STREAM everything FOR ALL WITH (exclude_update = true, retention_period = '36h')", `CREATE CHANGE STREAM "Mine"`)
 		ddl(codes.OK, "ALTER CHANGE STREAM everything SET (exclude_insert = true)", "ALTER CHANGE STREAM everything RESET (exclude_update)", `DROP CHANGE STREAM "Mine"`,
 			"CREATE CHANGE STREAM m FOR ALL WITH (partition_mode = 'MUTABLE_KEY_RANGE')")
-		printed("CREATE CHANGE STREAM everything FOR ALL WITH ( retention_period = '36h', exclude_insert = true )", "CREATE CHANGE STREAM m FOR ALL WITH ( partition_mode = 'MUTABLE_KEY_RANGE' )")
+		printed("CREATE CHANGE STREAM everything FOR ALL WITH (retention_period = '36h', exclude_insert = true)", "CREATE CHANGE STREAM m FOR ALL WITH (partition_mode = 'MUTABLE_KEY_RANGE')")
 		ddl(codes.FailedPrecondition, "CREATE CHANGE STREAM t FOR public.table1")
 		ddl(codes.InvalidArgument, "CREATE CHANGE STREAM t FOR ALL OPTIONS (exclude_update = true)")
 		ddl(codes.OK, "CREATE TABLE table1 (k bigint primary key)", "CREATE CHANGE STREAM t FOR public.table1", "DROP CHANGE STREAM t")

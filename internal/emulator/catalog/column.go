@@ -126,7 +126,7 @@ func (e *editor) setSemantics(c *Column, sem ast.ColumnDefaultSemantics) error {
 
 func (e *editor) setIdentity(c *Column, id *Identity, params []ast.SequenceParam) error {
 	if c.Type.Code != value.Int64Code {
-		return status.Errorf(codes.InvalidArgument, "Identity column %s must be of type INT64.", c.Name)
+		return status.Errorf(codes.InvalidArgument, "Identity column %s must be of type %s.", c.Name, typeName(value.Int64Type, e.PostgreSQL))
 	}
 	c.Identity = id
 	for _, p := range params {
@@ -287,7 +287,7 @@ func convertible(from, to *value.Type) bool {
 }
 
 func cannotChangeType(t *Table, c, old *Column) error {
-	return status.Errorf(codes.FailedPrecondition, "Cannot change type of column `%s.%s` from `%s` to `%s`.", t.Name, c.Name, old.Type, c.Type)
+	return status.Errorf(codes.FailedPrecondition, "Cannot change type of column `%s.%s` from `%s` to `%s`.", t.Name, c.Name, t.typeName(old.Type), t.typeName(c.Type))
 }
 
 // postgreSQLType is the type that the PostgreSQL dialect alone has under the

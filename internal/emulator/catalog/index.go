@@ -44,6 +44,9 @@ func (e *editor) createIndex(d *ast.CreateIndex) error {
 			return err
 		}
 	}
+	if e.PostgreSQL && x.Unique {
+		x.distinctNulls()
+	}
 	if d.InterleaveIn != nil {
 		if err := e.interleaveIndex(t, x, d.InterleaveIn.TableName.Name); err != nil {
 			return err
@@ -123,6 +126,16 @@ func (x *Index) filter(t *Table, expr ast.Expr) error {
 		return nil
 	}
 	return status.Errorf(codes.InvalidArgument, "Index %s: the WHERE clause may only contain column IS NOT NULL conditions joined by AND.", x.Name)
+}
+
+// distinctNulls keeps rows with a NULL in the key out of a unique index: to
+// PostgreSQL no NULL is equal to another.
+func (x *Index) distinctNulls() {
+	for _, k := range x.Key {
+		if !slices.Contains(x.NotNullColumns, k.Column) {
+			x.NotNullColumns = append(x.NotNullColumns, k.Column)
+		}
+	}
 }
 
 func (e *editor) interleaveIndex(t *Table, x *Index, table string) error {

@@ -182,7 +182,7 @@ func describedTypes(descriptors []byte) (map[string]*value.Type, error) {
 func (b *ProtoBundle) ddl() string {
 	text := "CREATE PROTO BUNDLE (\n"
 	for _, t := range b.Types {
-		text += "  " + quoteName(t.ProtoName) + ",\n"
+		text += "  " + googleSQL().quote(t.ProtoName) + ",\n"
 	}
 	return text + ")"
 }

@@ -226,11 +226,11 @@ func SequenceName(arg *ast.SequenceArg) string {
 	return ""
 }
 
-func (q *Sequence) ddl(postgreSQL bool) string {
-	if !postgreSQL {
-		return "CREATE SEQUENCE " + quoteName(q.Name) + " OPTIONS (\n  " + strings.Join(optionTexts(q.Options), ",\n  ") + "\n)"
+func (q *Sequence) ddl(p printer) string {
+	if !p.postgreSQL {
+		return "CREATE SEQUENCE " + p.quote(q.Name) + " OPTIONS (\n  " + strings.Join(optionTexts(q.Options), ",\n  ") + "\n)"
 	}
-	text := "CREATE SEQUENCE " + quotePostgreSQL(q.Name) + " BIT_REVERSED_POSITIVE"
+	text := "CREATE SEQUENCE " + p.quote(q.Name) + " BIT_REVERSED_POSITIVE"
 	if lo, hi := q.number(sequenceMin), q.number(sequenceMax); lo != nil && hi != nil {
 		text += fmt.Sprintf(" SKIP RANGE %d %d", *lo, *hi)
 	}

@@ -110,11 +110,21 @@ func keyParts(t *Table, keys []*ast.IndexKey, owner string) ([]KeyPart, error) {
 			return nil, status.Errorf(codes.InvalidArgument, "%s specifies key column %s more than once.", owner, c.Name)
 		}
 		if !keyable(c.Type) {
-			return nil, status.Errorf(codes.InvalidArgument, "%s has type %s, but is part of the key of %s.", c.Name, c.Type, owner)
+			return nil, status.Errorf(codes.InvalidArgument, "%s has type %s, but is part of the key of %s.", c.Name, t.typeName(c.Type), owner)
 		}
 		parts = append(parts, KeyPart{Column: c.Ordinal, Desc: k.Dir == ast.DirectionDesc})
 	}
 	return parts, nil
+}
+
+func (t *Table) typeName(of *value.Type) string { return typeName(of, t.exact) }
+
+// typeName is what a dialect calls a type.
+func typeName(t *value.Type, postgreSQL bool) string {
+	if postgreSQL {
+		return t.PostgreSQL(0)
+	}
+	return t.String()
 }
 
 func keyable(t *value.Type) bool {

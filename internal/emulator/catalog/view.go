@@ -99,8 +99,8 @@ func (e *editor) dropView(d *ast.DropView) error {
 	return nil
 }
 
-func (v *View) ddl(quoteName func(string) string) string {
-	return "CREATE VIEW " + quoteName(v.Name) + " SQL SECURITY " + v.Security() + " AS " + v.Text
+func (v *View) ddl(p printer) string {
+	return "CREATE VIEW " + p.quote(v.Name) + " SQL SECURITY " + v.Security() + " AS " + v.Text
 }
 
 // Security is INVOKER or DEFINER.

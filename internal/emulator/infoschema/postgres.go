@@ -159,8 +159,8 @@ func postgreSQLIndexes(f *filler) {
 		f.emit("", t.SchemaName(), t.LocalName(), primaryKey, primaryKey, "", true, false, nil, false, nil)
 		for _, x := range t.Indexes {
 			var filter any
-			if x.Where != nil {
-				filter = x.Where.Text
+			if text := x.PostgreSQLFilter(t); text != "" {
+				filter = text
 			}
 			f.emit("", t.SchemaName(), t.LocalName(), localName(x.Name), "INDEX", localName(x.InterleaveIn), x.Unique, x.NullFiltered, "READ_WRITE", x.Managed, filter)
 		}

@@ -72,8 +72,13 @@ func (p *parser) drop(at token.Pos) {
 	default:
 		p.notServed("DROP")
 	}
+	p.dropMode("DROP")
+}
+
+// dropMode reads RESTRICT, the only one there is.
+func (p *parser) dropMode(verb string) {
 	if !p.takeWords("restrict") && p.isWord("cascade") {
-		p.fail(unimplemented("DROP ... CASCADE"))
+		p.refused("Only <RESTRICT> behavior is supported by <" + verb + "> statement.")
 	}
 }
 
@@ -114,7 +119,8 @@ func (p *parser) alterDatabase(at token.Pos) ast.Statement {
 
 func (p *parser) createView(at token.Pos, replace bool) ast.Statement {
 	v := &ast.CreateView{Create: at, OrReplace: replace, Name: p.path(), SecurityType: ast.SecurityTypeInvoker}
-	p.wantWords("sql", "security")
+	p.takeWords("sql")
+	p.wantWords("security")
 	if p.takeWords("definer") {
 		v.SecurityType = ast.SecurityTypeDefiner
 	} else {
@@ -162,19 +168,43 @@ func (p *parser) wholeNumber() *ast.IntLiteral {
 	return intLiteral(0, 0, 0)
 }
 
-// days reads INTERVAL '7 days' for a row deletion policy.
+// days reads INTERVAL '1 week 3 days' for a row deletion policy.
 func (p *parser) days() *ast.IntLiteral {
 	p.wantWords("interval")
 	t := p.tok()
-	count, unit, _ := strings.Cut(strings.TrimSpace(fold(t.text)), " ")
-	n, err := strconv.ParseInt(count, 10, 64)
-	unit = strings.TrimSpace(unit)
-	if t.kind != kindText || err != nil || unit != "day" && unit != "days" {
-		p.failAt(t.pos, "TTL takes an INTERVAL of whole days")
+	if t.kind != kindText {
+		p.unexpected()
 		return intLiteral(0, 0, 0)
+	}
+	n, ok := wholeDays(strings.Fields(fold(t.text)))
+	switch {
+	case !ok:
+		p.failAt(t.pos, "invalid input syntax for type interval: "+quoteForMessage(t.text)+", or no whole number of days")
+	case n < 0:
+		p.failAt(t.pos, "TTL interval must be greater than or equal to zero")
 	}
 	p.next()
 	return intLiteral(n, t.pos, t.end)
+}
+
+// wholeDays adds up counts of days and weeks.
+func wholeDays(words []string) (days int64, ok bool) {
+	const most = 1 << 31
+	for ; len(words) >= 2; words = words[2:] {
+		n, err := strconv.ParseInt(words[0], 10, 32)
+		switch words[1] {
+		case "day", "days":
+		case "week", "weeks":
+			n *= 7
+		default:
+			return 0, false
+		}
+		if days += n; err != nil || days > most || days < -most {
+			return 0, false
+		}
+		ok = true
+	}
+	return days, ok && len(words) == 0
 }
 
 // ttl reads INTERVAL '7 days' ON column.

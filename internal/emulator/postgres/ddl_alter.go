@@ -29,25 +29,58 @@ func (p *parser) tableAlteration(at token.Pos) ast.TableAlteration {
 	case p.isWord("add") && (p.peek(1).is(kindName, "constraint") || p.peek(1).is(kindName, "check") || p.peek(1).is(kindName, "foreign")):
 		p.next()
 		return &ast.AddTableConstraint{Add: at, TableConstraint: p.tableConstraint()}
+	case p.isWord("add") && (p.peek(1).is(kindName, "primary") || p.peek(1).is(kindName, "unique") || p.peek(1).is(kindName, "exclude")):
+		p.refused("Constraint type is not supported.")
 	case p.takeWords("add"):
-		p.takeWords("column")
-		a := &ast.AddColumn{Add: at, IfNotExists: p.ifNotExists()}
-		a.Column = p.column(func(*ast.TableConstraint) { p.fail(unimplemented("a constraint at ADD COLUMN")) })
-		return a
+		return p.addColumn(at)
 	case p.takeWords("drop", "ttl"):
 		return &ast.DropRowDeletionPolicy{Drop: at, Policy: p.prevEnd() - 6}
 	case p.takeWords("drop", "constraint"):
-		return &ast.DropConstraint{Drop: at, Name: p.ident()}
+		name := p.alteredName()
+		p.dropMode("ALTER")
+		return &ast.DropConstraint{Drop: at, Name: name}
 	case p.takeWords("drop"):
 		p.takeWords("column")
-		return &ast.DropColumn{Drop: at, Name: p.ident()}
+		name := p.alteredName()
+		p.dropMode("ALTER")
+		return &ast.DropColumn{Drop: at, Name: name}
+	case p.isWord("set") && p.peek(1).is(kindName, "on"):
+		p.next()
+		s := &ast.SetOnDelete{Set: at}
+		s.OnDelete, s.OnDeleteEnd = p.onDelete()
+		return s
 	case p.takeWords("set", "interleave", "in"):
-		s := &ast.SetInterleaveIn{Set: at, Enforced: p.takeWords("parent"), TableName: p.path()}
+		s := &ast.SetInterleaveIn{Set: at, Enforced: p.parentWord(), TableName: p.path()}
 		s.OnDelete, s.OnDeleteEnd = p.onDelete()
 		return s
 	}
 	p.unexpected()
 	return nil
+}
+
+func (p *parser) addColumn(at token.Pos) ast.TableAlteration {
+	p.takeWords("column")
+	a := &ast.AddColumn{Add: at, IfNotExists: p.ifNotExists()}
+	a.Column = p.column(func(k *ast.TableConstraint) {
+		what := "Foreign key"
+		if _, check := k.Constraint.(*ast.Check); check {
+			what = "Check constraint"
+		}
+		p.refused(what + " creation is not supported in <ALTER TABLE ADD COLUMN> statement.")
+	})
+	if a.Column.PrimaryKey {
+		p.refused("Primary keys cannot be added via <ALTER TABLE> statement.")
+	}
+	return a
+}
+
+// alteredName reads the name of what ALTER drops, for which there is no
+// IF EXISTS.
+func (p *parser) alteredName() *ast.Ident {
+	if p.isWord("if") && p.peek(1).is(kindName, "exists") {
+		p.refused("<IF [NOT] EXISTS> is not supported in <ALTER> statement operations.")
+	}
+	return p.ident()
 }
 
 // alterColumn reads what follows ALTER COLUMN.
@@ -63,6 +96,10 @@ func (p *parser) alterColumn(at token.Pos, table *ast.Path) {
 		t := p.typeName()
 		change.Type, change.CommitTimestamp = p.schemaType(t), t.name == "spanner.commit_timestamp"
 		p.out.Alter = change
+		if p.isWord("using") {
+			p.refused("<USING> clause is not supported in <ALTER TABLE ALTER COLUMN TYPE> statement")
+		}
+		p.alterNullToo(change)
 	case p.takeWords("set", "not", "null"):
 		change.NotNull, p.out.Alter = &notNull, change
 	case p.takeWords("drop", "not", "null"):
@@ -87,6 +124,24 @@ func (p *parser) alterColumn(at token.Pos, table *ast.Path) {
 	}
 }
 
+// alterNullToo reads the second action that a change of type may have.
+func (p *parser) alterNullToo(change *ColumnChange) {
+	if !p.takeSign(",") {
+		return
+	}
+	p.wantWords("alter")
+	p.takeWords("column")
+	if same := p.ident(); p.err == nil && same.Name != change.Column {
+		p.refused("Both actions (<SET DATA TYPE> and <{SET|DROP} NOT NULL>) of <ALTER TABLE ALTER COLUMN> statement should be applied to the same column.")
+	}
+	set := p.takeWords("set")
+	if !set {
+		p.wantWords("drop")
+	}
+	p.wantWords("not", "null")
+	change.NotNull = &set
+}
+
 func joined(idents []*ast.Ident) string {
 	parts := make([]string, len(idents))
 	for i, id := range idents {
@@ -99,20 +154,27 @@ func (p *parser) createIndex(at token.Pos) ast.Statement {
 	x := &ast.CreateIndex{Create: at, Unique: p.takeWords("unique")}
 	p.wantWords("index")
 	x.IfNotExists = p.ifNotExists()
+	if p.isWord("concurrently") {
+		p.refused("Concurrent index creation is not supported in <CREATE INDEX> statement.")
+	}
 	if p.isWord("on") {
-		p.failAt(p.tok().pos, "CREATE INDEX needs a name")
+		p.refused("Index name is mandatory in <CREATE INDEX> statement.")
 	}
 	x.Name = &ast.Path{Idents: []*ast.Ident{p.ident()}} // without a schema: it is in the table's
 	p.wantWords("on")
 	x.TableName = p.path()
-	if p.takeWords("using") {
-		p.wantWords("btree")
+	p.takeSign("*")
+	if p.takeWords("using") && !p.takeWords("btree") {
+		p.refused("Setting access method is not supported in <CREATE INDEX> statement.")
 	}
 	p.wantSign("(")
 	p.list(func() {
 		k := &ast.IndexKey{Name: p.ident()}
 		k.Dir, k.DirPos = p.direction()
 		p.nulls(k)
+		if p.isSign("(") || p.isWord("collate") {
+			p.refused("Expressions and collations are not supported in <CREATE INDEX> statement.")
+		}
 		x.Keys = append(x.Keys, k)
 	})
 	x.Rparen = p.tok().pos
@@ -128,7 +190,7 @@ func (p *parser) indexTail(x *ast.CreateIndex) {
 		case x.Storing == nil && p.takeWords("include"):
 			x.Storing = &ast.Storing{Storing: at, Columns: p.idents()}
 			x.Storing.Rparen = p.prevEnd() - 1
-		case x.InterleaveIn == nil && p.takeWords("interleave", "in"):
+		case x.InterleaveIn == nil && x.Where == nil && p.takeWords("interleave", "in"):
 			path := p.path()
 			x.InterleaveIn = &ast.InterleaveIn{Comma: at, TableName: &ast.Ident{
 				NamePos: path.Pos(), NameEnd: path.End(), Name: joined(path.Idents)}}
@@ -146,9 +208,9 @@ func (p *parser) alterIndex(at token.Pos) ast.Statement {
 	here := p.tok().pos
 	switch {
 	case p.takeWords("add", "include", "column"):
-		x.IndexAlteration = &ast.AddStoredColumn{Add: here, Name: p.ident()}
+		x.IndexAlteration = &ast.AddStoredColumn{Add: here, Name: p.alteredName()}
 	case p.takeWords("drop", "include", "column"):
-		x.IndexAlteration = &ast.DropStoredColumn{Drop: here, Name: p.ident()}
+		x.IndexAlteration = &ast.DropStoredColumn{Drop: here, Name: p.alteredName()}
 	default:
 		p.unexpected()
 	}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/cloudspannerecosystem/memefish/ast"
 	"github.com/cloudspannerecosystem/memefish/token"
@@ -9,6 +10,9 @@ import (
 
 func (p *parser) createTable(at token.Pos) ast.Statement {
 	t := &ast.CreateTable{Create: at, PrimaryKeyRparen: token.InvalidPos, IfNotExists: p.ifNotExists(), Name: p.path()}
+	if strings.HasPrefix(t.Name.Idents[len(t.Name.Idents)-1].Name, "pg_") {
+		p.refused("'pg_' is not supported as a prefix for a table name.")
+	}
 	p.wantSign("(")
 	if !p.isSign(")") {
 		p.list(func() { p.tableElement(t) })
@@ -16,6 +20,7 @@ func (p *parser) createTable(at token.Pos) ast.Statement {
 	t.Rparen = p.tok().pos
 	p.wantSign(")")
 	p.tableTail(t)
+	p.checkPrimaryKey(t)
 	for _, c := range t.Columns {
 		if c.PrimaryKey || slices.ContainsFunc(t.PrimaryKeys, func(k *ast.IndexKey) bool { return k.Name.Name == c.Name.Name }) {
 			c.NotNull = true
@@ -24,13 +29,29 @@ func (p *parser) createTable(at token.Pos) ast.Statement {
 	return t
 }
 
+// checkPrimaryKey refuses a second one, at a column or for the table.
+func (p *parser) checkPrimaryKey(t *ast.CreateTable) {
+	n := 0
+	if t.PrimaryKeyRparen != token.InvalidPos {
+		n = 1
+	}
+	for _, c := range t.Columns {
+		if c.PrimaryKey {
+			n++
+		}
+	}
+	if n > 1 {
+		p.refused("Primary key can be only defined once.")
+	}
+}
+
 // tableTail reads INTERLEAVE IN and TTL, in any order, a comma before or not.
 func (p *parser) tableTail(t *ast.CreateTable) {
 	for p.err == nil {
 		p.takeSign(",")
 		switch at := p.tok().pos; {
 		case t.Cluster == nil && p.takeWords("interleave", "in"):
-			t.Cluster = &ast.Cluster{Comma: at, Enforced: p.takeWords("parent"), TableName: p.path()}
+			t.Cluster = &ast.Cluster{Comma: at, Enforced: p.parentWord(), TableName: p.path()}
 			t.Cluster.OnDelete, t.Cluster.OnDeleteEnd = p.onDelete()
 		case t.RowDeletionPolicy == nil && p.takeWords("ttl"):
 			t.RowDeletionPolicy = &ast.CreateRowDeletionPolicy{Comma: at, RowDeletionPolicy: p.ttl()}
@@ -38,6 +59,16 @@ func (p *parser) tableTail(t *ast.CreateTable) {
 			return
 		}
 	}
+}
+
+// parentWord takes the PARENT of INTERLEAVE IN PARENT t, unless that is the
+// name of the table.
+func (p *parser) parentWord() bool {
+	next := p.peek(1)
+	if next.kind == kindEnd || next.kind == kindSign || next.kind == kindName && (next.text == "on" || next.text == "ttl" && p.peek(2).is(kindName, "interval")) {
+		return false
+	}
+	return p.takeWords("parent")
 }
 
 func (p *parser) onDelete() (ast.OnDeleteAction, token.Pos) {
@@ -56,26 +87,20 @@ func (p *parser) tableElement(t *ast.CreateTable) {
 	switch {
 	case p.isWord("primary") && p.peek(1).is(kindName, "key"):
 		p.primaryKey(t)
-	case p.isWord("constraint") && p.peek(2).is(kindName, "primary"):
-		p.next()
-		p.ident()
-		p.primaryKey(t)
 	case p.isWord("constraint", "check", "foreign"):
 		t.TableConstraints = append(t.TableConstraints, p.tableConstraint())
-	case p.isWord("unique"):
-		p.fail(unsupported(uniqueConstraint))
+	case p.isWord("unique", "like"):
+		p.noConstraint()
 	default:
 		c := p.column(func(k *ast.TableConstraint) { t.TableConstraints = append(t.TableConstraints, k) })
 		t.Columns = append(t.Columns, c)
 	}
 }
 
-const uniqueConstraint = "A UNIQUE constraint, which CREATE UNIQUE INDEX replaces,"
-
 func (p *parser) primaryKey(t *ast.CreateTable) {
 	p.wantWords("primary", "key")
 	if t.PrimaryKeyRparen != token.InvalidPos {
-		p.failAt(p.tok().pos, "multiple primary keys for table "+quoteForMessage(t.Name.SQL())+" are not allowed")
+		p.refused("Primary key can be only defined once.")
 	}
 	p.wantSign("(")
 	if !p.isSign(")") {
@@ -85,6 +110,35 @@ func (p *parser) primaryKey(t *ast.CreateTable) {
 	}
 	t.PrimaryKeyRparen = p.tok().pos
 	p.wantSign(")")
+	p.notDeferrable()
+}
+
+// notDeferrable reads what says of a constraint that it is checked at once,
+// as all are.
+func (p *parser) notDeferrable() {
+	for p.takeWords("not", "deferrable") || p.takeWords("initially", "immediate") {
+	}
+	if p.isWord("deferrable", "initially") {
+		p.refused("<DEFERRABLE> constraints are not supported.")
+	}
+}
+
+// noConstraint refuses a constraint that Spanner does not know.
+func (p *parser) noConstraint() {
+	switch {
+	case p.isWord("unique"):
+		p.refused("<UNIQUE> constraint is not supported, create a unique index instead.")
+	case p.isWord("like"):
+		p.refused("<LIKE> clause is not supported in <CREATE TABLE> statement.")
+	case p.isWord("primary"):
+		p.refused("Setting a name of a <PRIMARY KEY> constraint is not supported.")
+	case p.isWord("not"):
+		p.refused("Setting a name of a <NOT NULL> constraint is not supported.")
+	case p.isWord("exclude"):
+		p.refused("Constraint type is not supported.")
+	default:
+		p.unexpected()
+	}
 }
 
 // column reads a column; constraints written at it go to the table.
@@ -127,8 +181,12 @@ func (p *parser) columnConstraint(c *ast.ColumnDef, constraint func(*ast.TableCo
 	case p.takeWords("not", "null"):
 		c.NotNull, c.Null = true, p.prevEnd()-4
 	case p.takeWords("null"):
+		if c.PrimaryKey {
+			p.refused("Nullable <PRIMARY KEY> columns are not supported.")
+		}
 	case p.takeWords("primary", "key"):
 		c.PrimaryKey, c.Key = true, p.prevEnd()-3
+		p.notDeferrable()
 	case p.takeWords("hidden"):
 		c.Hidden = at
 	case p.takeWords("default"):
@@ -137,18 +195,18 @@ func (p *parser) columnConstraint(c *ast.ColumnDef, constraint func(*ast.TableCo
 		p.generated(c, at)
 	case p.isWord("check"), p.isWord("constraint") && p.peek(2).is(kindName, "check"):
 		constraint(p.tableConstraint())
-	case p.isWord("unique"), p.isWord("constraint") && p.peek(2).is(kindName, "unique"):
-		p.fail(unsupported(uniqueConstraint))
-	case p.isWord("collate"):
-		p.fail(unsupported("COLLATE"))
 	case p.isWord("references"):
 		constraint(p.columnReference(c, nil))
 	case p.isWord("constraint") && p.peek(2).is(kindName, "references"):
 		p.next()
 		constraint(p.columnReference(c, p.plainNames([]*ast.Ident{p.ident()})[0]))
-	case p.isWord("constraint") && (p.peek(2).is(kindName, "not") || p.peek(2).is(kindName, "primary")):
-		p.next()
+	case p.takeWords("constraint"):
 		p.ident()
+		p.noConstraint()
+	case p.isWord("unique"):
+		p.noConstraint()
+	case p.isWord("collate"):
+		p.refused("<COLLATE> clause is not supported in column definition.")
 	default:
 		return false
 	}
@@ -217,12 +275,17 @@ func (p *parser) tableConstraint() *ast.TableConstraint {
 		k := &ast.ForeignKey{Foreign: at, Columns: p.idents()}
 		p.references(k)
 		c.Constraint = k
-	case p.isWord("unique"):
-		p.fail(unsupported(uniqueConstraint))
 	default:
-		p.unexpected()
+		p.noConstraint()
 	}
 	return c
+}
+
+// noUpdate reads ON UPDATE NO ACTION, which is what happens.
+func (p *parser) noUpdate() {
+	if p.takeWords("on", "update") && !p.takeWords("no", "action") {
+		p.refused("<ON UPDATE> action of a foreign key can only be <NO ACTION>.")
+	}
 }
 
 func (p *parser) references(k *ast.ForeignKey) {
@@ -231,7 +294,11 @@ func (p *parser) references(k *ast.ForeignKey) {
 	k.ReferenceTable = p.path()
 	k.ReferenceColumns = p.idents()
 	k.Rparen = p.prevEnd() - 1
+	p.takeWords("match", "simple")
+	p.noUpdate()
 	k.OnDelete, k.OnDeleteEnd = p.onDelete()
+	p.noUpdate()
+	p.notDeferrable()
 	switch {
 	case p.takeWords("not", "enforced"):
 		k.Enforcement, k.Enforced = ast.NotEnforced, p.prevEnd()-8

@@ -15,6 +15,7 @@
 // PARENT, CHANGE STREAM, TTL or /*@ hints */.
 //
 // The package knows no schema and evaluates nothing. Errors are gRPC statuses:
-// INVALID_ARGUMENT for what PostgreSQL would refuse, UNIMPLEMENTED for what
-// only this package does not read.
+// INVALID_ARGUMENT for what PostgreSQL would refuse, FAILED_PRECONDITION for
+// DDL and UNIMPLEMENTED for queries that Spanner takes not, and UNIMPLEMENTED
+// for what only this package does not read; the message tells.
 package postgres

@@ -20,6 +20,11 @@ func unsupported(construct string) error {
 	return status.Errorf(codes.Unimplemented, "%s is not supported in Spanner's PostgreSQL dialect", construct)
 }
 
+// refused says why Spanner does not take a DDL statement of PostgreSQL.
+func (p *parser) refused(reason string) {
+	p.fail(status.Error(codes.FailedPrecondition, reason))
+}
+
 // unimplemented names what Spanner takes and this package does not read.
 func unimplemented(construct string) error {
 	return status.Errorf(codes.Unimplemented, "Unsupported: %s is not supported by this in-memory Spanner", construct)

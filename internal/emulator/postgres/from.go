@@ -119,7 +119,7 @@ func (p *parser) tableAlias() *ast.AsAlias {
 	var as *ast.AsAlias
 	if p.takeWords("as") {
 		as = &ast.AsAlias{As: at, Alias: p.ident()}
-	} else if t := p.tok(); t.kind == kindQuoted || t.kind == kindName && !reserved(t.text) && !joinWord(t.text) {
+	} else if t := p.tok(); t.isAlias() {
 		as = &ast.AsAlias{As: token.InvalidPos, Alias: p.anyName()}
 	}
 	if as != nil && p.isSign("(") {
@@ -156,7 +156,7 @@ func (p *parser) unnestAlias() *ast.AsAlias {
 	at := p.tok().pos
 	named := p.takeWords("as")
 	t := p.tok()
-	if !named && !(t.kind == kindQuoted || t.kind == kindName && !reserved(t.text) && !joinWord(t.text)) {
+	if !named && !t.isAlias() {
 		return &ast.AsAlias{As: token.InvalidPos, Alias: &ast.Ident{NamePos: at, NameEnd: at, Name: "unnest"}}
 	}
 	as := &ast.AsAlias{As: at, Alias: p.ident()}

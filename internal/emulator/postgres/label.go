@@ -89,12 +89,10 @@ func internalTypeName(word string) string {
 		return "int2"
 	case "real":
 		return "float4"
-	case "double":
+	case "double", "float":
 		return "float8"
 	case "decimal", "dec":
 		return "numeric"
-	case "float":
-		return "float8"
 	case "character":
 		return "varchar"
 	case "timestamp":

@@ -227,7 +227,7 @@ func (p *parser) extract() ast.Expr {
 // nameOrCall reads a column, a.b or a.*, or the call of a function.
 func (p *parser) nameOrCall() ast.Expr {
 	first := p.tok()
-	if first.kind == kindName && reserved(first.text) && !(first.text == "left" || first.text == "right") {
+	if first.kind == kindName && reserved(first.text) && !(functionOnly(first.text) && p.peek(1).is(kindSign, "(")) {
 		p.unexpected()
 		return &ast.NullLiteral{}
 	}

@@ -270,41 +270,6 @@ func withoutPublic(idents []*ast.Ident) []*ast.Ident {
 	return idents
 }
 
-// reserved tells of the words that are no names without quotes.
-func reserved(word string) bool {
-	switch word {
-	case "all", "analyse", "analyze", "and", "any", "array", "as", "asc", "asymmetric", "both", "case", "cast", "check", "collate", "column",
-		"constraint", "create", "current_catalog", "current_date", "current_role", "current_time", "current_timestamp", "current_user",
-		"default", "deferrable", "desc", "distinct", "do", "else", "end", "except", "false", "fetch", "for", "foreign", "from", "grant",
-		"group", "having", "in", "initially", "intersect", "into", "lateral", "leading", "limit", "localtime", "localtimestamp", "not",
-		"null", "offset", "on", "only", "or", "order", "placing", "primary", "references", "returning", "select", "session_user", "some",
-		"symmetric", "table", "then", "to", "trailing", "true", "union", "unique", "user", "using", "variadic", "when", "where", "window",
-		"with":
-		return true
-	}
-	return false
-}
-
-// joinWord tells of the words that are no aliases without AS, as they begin
-// what follows a table.
-func joinWord(word string) bool {
-	switch word {
-	case "join", "inner", "left", "right", "full", "cross", "natural", "isnull", "notnull", "is", "like", "ilike", "similar", "overlaps", "tablesample",
-		"between", "over", "filter", "within", "operator":
-		return true
-	}
-	return false
-}
-
-// Quote puts a name in double quotes unless folding leaves it alone.
-func Quote(name string) string {
-	plain := name != "" && !isDigit(name[0]) && leading(name, func(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || isDigit(c) }) == len(name)
-	if plain && !reserved(name) {
-		return name
-	}
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-}
-
 // Split cuts a script into its statements, without those that are empty. A
 // semicolon in quotes or a comment ends none.
 func Split(text string) ([]string, error) {

@@ -153,7 +153,7 @@ func (p *parser) selectItem() ast.SelectItem {
 	if at := p.tok().pos; p.takeWords("as") {
 		return &ast.Alias{Expr: x, As: &ast.AsAlias{As: at, Alias: p.anyName()}}
 	}
-	if t := p.tok(); t.kind == kindQuoted || t.kind == kindName && !reserved(t.text) && !joinWord(t.text) {
+	if t := p.tok(); t.isAlias() {
 		return &ast.Alias{Expr: x, As: &ast.AsAlias{As: token.InvalidPos, Alias: p.anyName()}}
 	}
 	switch x := x.(type) {

@@ -7,6 +7,9 @@ import (
 	"github.com/cloudspannerecosystem/memefish/token"
 )
 
+// maxVarchar bounds the n of a column of varchar(n).
+const maxVarchar = 2_621_440
+
 // typeName is a type as written.
 type typeName struct {
 	// name is PostgreSQL's own: bigint, character varying.
@@ -204,6 +207,9 @@ func (p *parser) schemaType(t typeName) ast.SchemaType {
 		out = named
 	case !isScalar:
 		p.failAt(t.pos, "type "+quoteForMessage(t.name)+" does not exist or is not supported")
+		return &ast.ScalarSchemaType{}
+	case t.length > maxVarchar:
+		p.refused("Maximum length for <varchar> fields is " + strconv.Itoa(maxVarchar) + ".")
 		return &ast.ScalarSchemaType{}
 	case name == ast.StringTypeName || name == ast.BytesTypeName:
 		sized := &ast.SizedSchemaType{NamePos: t.pos, Rparen: t.end - 1, Name: name, Max: t.length == 0}
