@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -105,17 +104,20 @@ func whereFault(err error, t *schema.Table, where, before string) error {
 	return &named
 }
 
-var placeInSQL = regexp.MustCompile(`\[at 1:(\d+)\]`)
+// placeInSQL is a place in the first line of a query as GoogleSQL and PostgreSQL
+// have it.
+var placeInSQL = regexp.MustCompile(`(\[at 1:|\bline 1, column )(\d+)`)
 
 // placeIn moves the places that Spanner names in the first line of a query to
 // where they are behind its first part, which the user has not written.
 func placeIn(reason string, before string) string {
 	return placeInSQL.ReplaceAllStringFunc(reason, func(place string) string {
-		column, err := strconv.Atoi(placeInSQL.FindStringSubmatch(place)[1])
+		parts := placeInSQL.FindStringSubmatch(place)
+		column, err := strconv.Atoi(parts[2])
 		if column -= utf8.RuneCountInString(before); err != nil || column < 1 {
 			return place
 		}
-		return fmt.Sprintf("[at 1:%d]", column)
+		return parts[1] + strconv.Itoa(column)
 	})
 }
 

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/cloudspannerecosystem/memefish/token"
 	"google.golang.org/grpc/codes"
@@ -10,9 +12,16 @@ import (
 
 // syntaxError names the place in the text by line and column from 1.
 func syntaxError(text string, pos token.Pos, message string) error {
-	file := token.File{Buffer: text}
-	line, column := file.ResolvePos(pos)
-	return status.Errorf(codes.InvalidArgument, "%s - Statement: line %d, column %d", message, line+1, column+1)
+	line, column := Place(text, pos)
+	return status.Errorf(codes.InvalidArgument, "%s - Statement: line %d, column %d", message, line, column)
+}
+
+// Place is the line and column, both from 1, of pos in a statement of either
+// dialect. Spanner counts columns in characters.
+func Place(text string, pos token.Pos) (line, column int) {
+	before := text[:min(max(int(pos), 0), len(text))]
+	begin := strings.LastIndexByte(before, '\n') + 1
+	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[begin:])
 }
 
 // unsupported names what Spanner itself does not take of PostgreSQL.

@@ -11,6 +11,7 @@ import (
 	"github.com/cloudspannerecosystem/memefish/token"
 
 	"spanbulk/internal/emulator/catalog"
+	"spanbulk/internal/emulator/postgres"
 )
 
 const (
@@ -108,10 +109,10 @@ func syntaxErrorIn(text string, err error) error {
 			return unimplemented("window function (OVER)")
 		}
 	}
-	return syntaxError(err)
+	return syntaxError(text, err)
 }
 
-func syntaxError(err error) error {
+func syntaxError(text string, err error) error {
 	var list memefish.MultiError
 	var one *memefish.Error
 	if errors.As(err, &list) && len(list) > 0 {
@@ -122,7 +123,8 @@ func syntaxError(err error) error {
 	if one.Position == nil {
 		return invalid("Syntax error: %s", one.Message)
 	}
-	return invalid("Syntax error: %s [at %d:%d]", one.Message, one.Position.Line+1, one.Position.Column+1)
+	line, column := postgres.Place(text, one.Position.Pos)
+	return invalid("Syntax error: %s [at %d:%d]", one.Message, line, column)
 }
 
 // singleStatement drops a final semicolon, which Spanner accepts and memefish
@@ -133,7 +135,7 @@ func singleStatement(text string) (string, error) {
 	}
 	parts, err := memefish.SplitRawStatements("", text)
 	if err != nil {
-		return "", syntaxError(err)
+		return "", syntaxError(text, err)
 	}
 	for _, p := range parts[min(1, len(parts)):] {
 		if _, empty := firstToken(p.Statement); !empty {

@@ -114,6 +114,8 @@ func TestSelect(t *testing.T) {
 		{sql: "@{spanner_emulator.disable_query_partitionability_check=true} SELECT COUNT(*) FROM Users", rows: []string{"4"}},
 		{sql: "SELECT Nope FROM Users", code: codes.InvalidArgument, message: "Unrecognized name: Nope [at 1:8]"},
 		{sql: "SELECT u.Nope FROM Users u", code: codes.InvalidArgument, message: "Name Nope not found inside u"},
+		{sql: "SELECT 'Ünï', Nope FROM Users", code: codes.InvalidArgument, message: "Unrecognized name: Nope [at 1:15]"}, // in characters
+		{sql: "SELECT 'Ünï'\n, 'é' 'x'", code: codes.InvalidArgument, message: "[at 2:7]"},
 		{sql: "SELECT 1 FROM Nope", code: codes.InvalidArgument, message: "Table not found: Nope [at 1:15]"},
 		{sql: "SELECT NOPE(1)", code: codes.InvalidArgument, message: "Function not found: NOPE"},
 		{sql: "SELEC 1", code: codes.InvalidArgument, message: "Syntax error"},

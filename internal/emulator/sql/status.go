@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"spanbulk/internal/emulator/postgres"
 	"spanbulk/internal/emulator/value"
 )
 
@@ -73,13 +74,12 @@ func (a *analyzer) typeName(t *value.Type) string {
 // line and column from 1.
 func (a *analyzer) invalidAt(n positioned, format string, args ...any) error {
 	args = a.spellTypes(args)
-	file := token.File{Buffer: a.text}
 	pos := n.Pos()
 	if pos < 0 || int(pos) > len(a.text) {
 		return invalid(format, args...)
 	}
-	line, column := file.ResolvePos(pos)
-	return invalid(format+" [at %d:%d]", append(args, line+1, column+1)...)
+	line, column := postgres.Place(a.text, pos)
+	return invalid(format+" [at %d:%d]", append(args, line, column)...)
 }
 
 // errStop ends a run early without being an error to anyone.
