@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"spanbulk/internal/wire"
@@ -12,14 +13,19 @@ import (
 // csvDecoder is what a Decoder keeps for CSV.
 type csvDecoder struct {
 	csvDialect
-	record csvRecord
-	null   []byte
+	null      []byte
+	plainEnds bool // as in csvDialect
+	record    csvRecord
+	quotes    bool   // the record read last has some, so that it may have several lines
+	undoubled []byte // scratch
 }
 
 // csvPlanned is what a field is to a table.
 type csvPlanned struct {
 	boundField
-	text textFunc // for a column
+	// For a column, as in its valueDecoder.
+	text  textFunc
+	plain plainFunc
 }
 
 // planCSV finds what the fields of a layout are to the table.
@@ -44,7 +50,8 @@ func (p *plan) planCSV(l *Layout) ([]csvPlanned, *RecordError) {
 		seen[f.slot] = i + 1
 		fields[i].boundField = f
 		if f.kind == columnField {
-			fields[i].text = p.target.decoders[f.column].text
+			decoder := &p.target.decoders[f.column]
+			fields[i].text, fields[i].plain = decoder.text, decoder.plain
 		}
 	}
 	for _, needed := range []string{p.options.OperationField, p.options.TableField} {
@@ -72,49 +79,59 @@ func (p *plan) namesInOrder() []string {
 
 func (d *Decoder) decodeCSV(t *Target, c *Chunk, each func(*Record) error) error {
 	if d.csv == nil {
-		d.csv = &csvDecoder{csvDialect: d.o.CSV.dialect(), null: []byte(d.o.CSV.Null)}
+		x := d.o.CSV.dialect()
+		d.csv = &csvDecoder{csvDialect: x, null: []byte(d.o.CSV.Null), plainEnds: x.plainEnds()}
 	}
 	if d.o.Transform != nil {
 		return d.transformCSV(t, c, each)
 	}
-	table := -1
+	table, regular := -1, (*plan)(nil)
 	if d.o.TableField != "" {
-		for i, name := range c.Layout.names {
-			if name == d.o.TableField {
-				table = i
-			}
-		}
-		if table < 0 {
+		if table = slices.Index(c.Layout.names, d.o.TableField); table < 0 {
 			return &LayoutError{&RecordError{Line: 1, Reason: fieldError(d.o.TableField, errFieldMissing).Reason}}
 		}
 	} else if p := d.planFor(t, c.Layout); p.err != nil {
 		return &LayoutError{p.err}
+	} else if d.valid && p.isRegular(c) {
+		regular = p
 	}
-	return d.eachCSV(c, func(r *Record) error {
-		if !d.readCSV(r, t, c, table) {
-			return nil
+	return d.eachCSV(c, func(line int64, pos int) (int, error) {
+		if regular != nil {
+			if next := d.readRegular(t, regular, c, line, pos); next > 0 {
+				return next, each(&d.record)
+			}
 		}
-		return each(r)
+		r, next := d.takeApart(c, line, pos)
+		if !d.readCSV(r, t, c, table) {
+			return next, nil
+		}
+		return next, each(r)
 	})
 }
 
-// eachCSV takes the records of the chunk apart, one by one.
-func (d *Decoder) eachCSV(c *Chunk, each func(*Record) error) error {
+// eachCSV calls read for the records of the chunk, one by one: with the line and
+// the place where one begins, for the place where the next does.
+func (d *Decoder) eachCSV(c *Chunk, read func(line int64, pos int) (next int, err error)) error {
 	line := c.Line
 	for pos := 0; pos < len(c.Data); {
-		x := &d.csv.record
-		d.csv.split(x, c.Data, pos)
-		r := d.begin(c.Data[pos:x.end], line, pos)
-		pos = x.next
-		line++
-		if bytes.IndexByte(r.Raw, '\n') >= 0 { // in quotes
-			line += int64(bytes.Count(r.Raw, []byte{'\n'}))
-		}
-		if err := each(r); err != nil {
+		next, err := read(line, pos)
+		if err != nil {
 			return err
 		}
+		if line++; d.csv.quotes {
+			line += int64(bytes.Count(c.Data[pos:next-1], []byte{'\n'}))
+		}
+		pos = next
 	}
 	return nil
+}
+
+// takeApart takes the record at pos apart, and returns where the next begins.
+func (d *Decoder) takeApart(c *Chunk, line int64, pos int) (r *Record, next int) {
+	x := &d.csv.record
+	d.csv.split(x, c.Data, pos)
+	d.csv.quotes = true // perhaps
+	return d.begin(c.Data[pos:x.end], line, pos), x.next
 }
 
 // readCSV reads the record that split took apart, or refuses it; it reports

@@ -88,23 +88,13 @@ func (r *csvRecord) text(data []byte, f *csvField) []byte {
 // record ends where one without the mistake would.
 func (x csvDialect) split(r *csvRecord, data []byte, pos int) {
 	r.fields, r.undoubled, r.err = r.fields[:0], r.undoubled[:0], nil
-	delimiter, quote := ones*uint64(x.delimiter), ones*uint64(x.quote)
 	for {
 		r.fields = append(r.fields, csvField{at: pos, start: pos})
 		f := &r.fields[len(r.fields)-1]
 		if pos < len(data) && data[pos] == x.quote {
 			pos = x.quotedField(r, f, data, pos)
 		} else {
-			for len(data)-pos >= 8 {
-				if hit := needsQuotes(binary.LittleEndian.Uint64(data[pos:]), delimiter, quote); hit != 0 {
-					pos += bits.TrailingZeros64(hit) / 8
-					break
-				}
-				pos += 8
-			}
-			if pos == len(data) || data[pos] != x.delimiter {
-				pos = x.bareField(r, data, pos)
-			}
+			pos = x.bareField(r, data, pos)
 			f.end = pos
 		}
 		if pos < len(data) && data[pos] == x.delimiter {
@@ -122,9 +112,9 @@ func (x csvDialect) split(r *csvRecord, data []byte, pos int) {
 	}
 }
 
-// bareField moves to the end of a field without quotes: a delimiter, an end of
-// line or the end of the data.
-func (x csvDialect) bareField(r *csvRecord, data []byte, pos int) int {
+// bareEnd returns the place of the first delimiter, quote, CR or LF from pos on,
+// or the end.
+func (x csvDialect) bareEnd(data []byte, pos int) int {
 	delimiter, quote := ones*uint64(x.delimiter), ones*uint64(x.quote)
 	for {
 		for len(data)-pos >= 8 {
@@ -134,6 +124,18 @@ func (x csvDialect) bareField(r *csvRecord, data []byte, pos int) int {
 			}
 			pos += 8
 		}
+		if pos == len(data) || x.endsField(data[pos]) || data[pos] == x.quote {
+			return pos
+		}
+		pos++
+	}
+}
+
+// bareField moves to the end of a field without quotes: a delimiter, an end of
+// line or the end of the data.
+func (x csvDialect) bareField(r *csvRecord, data []byte, pos int) int {
+	for {
+		pos = x.bareEnd(data, pos)
 		if pos == len(data) {
 			return pos
 		}
@@ -179,42 +181,50 @@ func (x csvDialect) quotedField(r *csvRecord, f *csvField, data []byte, pos int)
 // doubledField goes on with a quoted field at the second of two quotes, the
 // first that it has. The text is made up on the way.
 func (x csvDialect) doubledField(r *csvRecord, f *csvField, data []byte, pos int) int {
+	begin := len(r.undoubled)
+	r.undoubled, pos = x.undouble(append(r.undoubled, data[f.start:pos]...), data, pos+1)
+	f.start, f.end, f.doubled = begin, len(r.undoubled), true
+	if pos > len(data) {
+		r.fail(errUnclosedQuote, f.at-1)
+		return len(data)
+	}
+	return x.afterQuote(r, data, pos)
+}
+
+// undouble appends to dst the text of a quoted field from pos on, where two
+// quotes are one, and returns the place behind the closing quote; one behind the
+// end of the data if there is none.
+func (x csvDialect) undouble(dst, data []byte, pos int) (text []byte, end int) {
 	const word = 8
 	quote := ones * uint64(x.quote)
-	begin := len(r.undoubled)
-	out := append(r.undoubled, data[f.start:pos]...)
-	f.start, f.doubled = begin, true
-	for pos++; ; {
+	for {
 		var c byte
 		if len(data)-pos > word {
-			out = slices.Grow(out, word)
+			dst = slices.Grow(dst, word)
 			w := binary.LittleEndian.Uint64(data[pos:])
-			binary.LittleEndian.PutUint64(out[len(out):len(out)+word], w)
+			binary.LittleEndian.PutUint64(dst[len(dst):len(dst)+word], w)
 			hit := hasByte(w, quote)
 			if hit == 0 {
-				out, pos = out[:len(out)+word], pos+word
+				dst, pos = dst[:len(dst)+word], pos+word
 				continue
 			}
 			n := bits.TrailingZeros64(hit)/8 + 1
-			out, pos = out[:len(out)+n], pos+n
+			dst, pos = dst[:len(dst)+n], pos+n
 			c = data[pos]
 		} else {
 			n := nextByte(data[pos:], 0, quote)
-			out, pos = append(out, data[pos:pos+n]...), pos+n
+			dst, pos = append(dst, data[pos:pos+n]...), pos+n
 			if pos == len(data) {
-				r.fail(errUnclosedQuote, f.at-1)
-				f.end, r.undoubled = len(out), out
-				return pos
+				return dst, pos + 1
 			}
-			out, pos = append(out, x.quote), pos+1
+			dst, pos = append(dst, x.quote), pos+1
 			if pos < len(data) {
 				c = data[pos]
 			}
 		}
 		switch {
 		case pos == len(data) || x.endsField(c) || !x.lazy && c != x.quote:
-			f.end, r.undoubled = len(out)-1, out
-			return x.afterQuote(r, data, pos)
+			return dst[:len(dst)-1], pos
 		case c == x.quote:
 			pos++
 		}

@@ -136,20 +136,21 @@ func (d *Decoder) transformCSV(t *Target, c *Chunk, each func(*Record) error) er
 	if err != nil {
 		return err
 	}
-	return d.eachCSV(c, func(r *Record) error {
+	return d.eachCSV(c, func(line int64, pos int) (int, error) {
+		r, next := d.takeApart(c, line, pos)
 		fields := d.csv.record.fields
 		if d.refuseText(r, c); r.Err == nil && len(fields) != len(v.fields) && (!d.o.CSV.Ragged || len(r.Raw) == 0) {
 			if !d.refuseCount(r, c, len(v.fields)) {
-				return nil
+				return next, nil
 			}
 		}
 		if r.Err == nil {
 			d.viewCSV(r, c, v)
 		}
 		if r.Err != nil {
-			return each(r)
+			return next, each(r)
 		}
-		return d.transform(r, c, d.made, t, each)
+		return next, d.transform(r, c, d.made, t, each)
 	})
 }
 
