@@ -26,3 +26,20 @@ func TestNamesBeyondASCII(t *testing.T) {
 	f.wantSQL(t, "SELECT column_name FROM information_schema.columns WHERE table_name = 'Größen' ORDER BY ordinal_position", "Ünï|ΣΟΦΟΣ|Länge")
 	f.tryDDL(t, codes.FailedPrecondition, "Duplicate name", "CREATE TABLE `ärger`.`KINDER` (K INT64) PRIMARY KEY (K)")
 }
+
+// PostgreSQL's names are exact, in quotes and, but for the case of ASCII's
+// letters, without.
+func TestPostgreSQLNamesBeyondASCII(t *testing.T) {
+	f := startPostgreSQL(t, `CREATE SCHEMA "Ärger"`, `CREATE TABLE "Ärger"."Größen" ("Ünï" bigint PRIMARY KEY, "a b" varchar, GRÖßE bigint)`,
+		`CREATE INDEX "nach Größe" ON "Ärger"."Größen" ("a b")`, `CREATE CHANGE STREAM "Ström" FOR "Ärger"."Größen"("a b")`)
+	f.commit(t, insert("Ärger.Größen", "Ünï,a b,grÖße", row(1, "x", 2)))
+	for sql, want := range map[string]string{
+		`SELECT "Ünï", "a b", grÖßE FROM "Ärger"."Größen"`:                                                       "1,x,2",
+		`SELECT index_name FROM information_schema.indexes WHERE table_name = 'Größen' AND index_type = 'INDEX'`: "nach Größe",
+		`SELECT change_stream_name || column_name FROM information_schema.change_stream_columns`:                 "Ströma b",
+	} {
+		if got := f.rows(t, sql, nil); got != want {
+			t.Errorf("%s: %s, want %s", sql, got, want)
+		}
+	}
+}

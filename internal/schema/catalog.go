@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -162,7 +161,7 @@ func FindColumn(t *Table, name string) (Column, error) {
 	if c, ok := t.Column(name); ok {
 		return c, nil
 	}
-	if c, ok := t.Column(strings.ToLower(name)); ok {
+	if c, ok := t.Column(t.Dialect.folded(name)); ok {
 		return c, nil
 	}
 	return Column{}, fault.New(codes.NotFound, "find", fmt.Sprintf("column %s of table %s", name, t.Name), "the table has no such column").

@@ -62,6 +62,20 @@ func (d Dialect) SameName(a, b string) bool {
 	return strings.EqualFold(a, b)
 }
 
+// folded returns the name that a bare one stands for in SQL: PostgreSQL folds the
+// letters of ASCII, and those alone, to lower case.
+func (d Dialect) folded(name string) string {
+	if d != PostgreSQL {
+		return name
+	}
+	return strings.Map(func(c rune) rune {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		return c
+	}, name)
+}
+
 // Param returns the placeholder of the n-th parameter, counted from 1, and the
 // name its value goes by in a request.
 func (d Dialect) Param(n int) (placeholder, name string) {

@@ -35,7 +35,7 @@ func (n Name) SQL(d Dialect) string {
 func (d Dialect) FindName(known []Name, name Name) int {
 	spellings := []Name{name}
 	if d == PostgreSQL {
-		schema, own := strings.ToLower(name.Schema), strings.ToLower(name.Name)
+		schema, own := d.folded(name.Schema), d.folded(name.Name)
 		spellings = append(spellings, Name{schema, name.Name}, Name{name.Schema, own}, Name{schema, own})
 	}
 	for _, s := range spellings {

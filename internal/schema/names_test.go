@@ -43,7 +43,7 @@ func TestParseName(t *testing.T) {
 }
 
 func TestFindName(t *testing.T) {
-	known := []schema.Name{{Name: "orders"}, {Schema: "select", Name: "Order"}, {Schema: "Shop", Name: "items"}, {Name: "Orders"}}
+	known := []schema.Name{{Name: "orders"}, {Schema: "select", Name: "Order"}, {Schema: "Shop", Name: "items"}, {Name: "Orders"}, {Schema: "Ärger", Name: "grÖße"}}
 	tests := []struct {
 		dialect schema.Dialect
 		name    schema.Name
@@ -53,6 +53,9 @@ func TestFindName(t *testing.T) {
 		{schema.GoogleSQL, schema.Name{Schema: "SELECT", Name: "ORDER"}, 1},
 		{schema.GoogleSQL, schema.Name{Schema: "public", Name: "orders"}, -1},
 		{schema.GoogleSQL, schema.Name{Name: "Order"}, -1},
+		{schema.GoogleSQL, schema.Name{Schema: "äRGER", Name: "GRÖẞE"}, 4},
+		{schema.PostgreSQL, schema.Name{Schema: "Ärger", Name: "GRÖßE"}, 4}, // as SQL would fold it
+		{schema.PostgreSQL, schema.Name{Schema: "Ärger", Name: "größe"}, -1},
 		{schema.PostgreSQL, schema.Name{Name: "orders"}, 0},
 		{schema.PostgreSQL, schema.Name{Name: "Orders"}, 3},
 		{schema.PostgreSQL, schema.Name{Name: "ORDERS"}, 0},
