@@ -25,6 +25,7 @@ var outputs = func() (all []format.Options) {
 			format.Options{Kind: format.NDJSON, Compression: c},
 			format.Options{Kind: format.NDJSON, Compression: c, Values: format.ValueOptions{Int64: "string", Numeric: "number", JSON: "string"}},
 			format.Options{Kind: format.CSV, Compression: c},
+			format.Options{Kind: format.CSV, Compression: c, Values: format.ValueOptions{Int64: "string", Numeric: "number", JSON: "string"}},
 			format.Options{Kind: format.CSV, Compression: c, CSV: format.CSVOptions{Delimiter: `\t`, Quote: "'", Null: `\N`, CRLF: true, NoHeader: true}},
 		)
 	}
@@ -32,6 +33,7 @@ var outputs = func() (all []format.Options) {
 		all = append(all,
 			format.Options{Kind: format.Avro, Avro: format.AvroOptions{Codec: c}},
 			format.Options{Kind: format.Avro, Avro: format.AvroOptions{Codec: c, Timestamp: "micros", Date: "days"}},
+			format.Options{Kind: format.Avro, Avro: format.AvroOptions{Codec: c, Timestamp: "nanos", Date: "days", Numeric: "google"}},
 			format.Options{Kind: format.Avro, Avro: format.AvroOptions{Codec: c, Google: true}})
 	}
 	return all
@@ -189,6 +191,9 @@ func randomValue(rng *rand.Rand, t *spannerpb.Type, o format.Options) *structpb.
 	case spannerpb.TypeCode_TIMESTAMP:
 		if o.Avro.Timestamp == "micros" {
 			return str(pick(rng, "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.000001Z"))
+		}
+		if o.Avro.Timestamp == "nanos" {
+			return str(pick(rng, "1677-09-21T00:12:43.145224192Z", "2262-04-11T23:47:16.854775807Z", "1969-12-31T23:59:59.000000001Z", "2026-01-31T12:00:00Z"))
 		}
 		return str(pick(rng, "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z", "1969-12-31T23:59:59.000000001Z", "2026-01-31T12:00:00.12Z"))
 	case spannerpb.TypeCode_DATE:

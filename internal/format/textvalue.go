@@ -104,7 +104,7 @@ func newValueDecoder(t *spannerpb.Type, commitTimestamp, jsonText bool) valueDec
 		if t.GetTypeAnnotation() == spannerpb.TypeAnnotationCode_PG_NUMERIC {
 			d.text, d.plain = textPGNumeric, nil
 		}
-	case spannerpb.TypeCode_STRING, spannerpb.TypeCode_INTERVAL:
+	case spannerpb.TypeCode_STRING, spannerpb.TypeCode_INTERVAL: // which is of queries: no column can be one
 		d.text = textString
 	case spannerpb.TypeCode_BYTES, spannerpb.TypeCode_PROTO:
 		d.text, d.plain = textBase64, plainBase64

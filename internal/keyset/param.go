@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
@@ -49,8 +50,11 @@ func paramValue(t *spannerpb.Type, element any) (*structpb.Value, error) {
 		return jsonValue(element)
 	case spannerpb.TypeCode_INTERVAL, spannerpb.TypeCode_PROTO:
 		// Spanner reads these itself; there is no form to normalise to.
-		if !isText {
+		switch {
+		case !isText:
 			return nil, fmt.Errorf("a %s is not a JSON %s", t.GetCode(), jsonKind(element))
+		case t.GetCode() == spannerpb.TypeCode_INTERVAL && !isInterval(text):
+			return nil, errors.New("an INTERVAL is an ISO 8601 duration such as P1Y2M3DT4H5M6.5S")
 		}
 		return structpb.NewStringValue(text), nil
 	case spannerpb.TypeCode_STRUCT, spannerpb.TypeCode_TYPE_CODE_UNSPECIFIED:
@@ -58,6 +62,14 @@ func paramValue(t *spannerpb.Type, element any) (*structpb.Value, error) {
 	}
 	p, err := parsePart(t, element)
 	return p.wire, err
+}
+
+var intervalText = regexp.MustCompile(strings.ReplaceAll(`^P(#Y)?(#M)?(#W)?(#D)?(T(#H)?(#M)?(#S)?)?$`, "#", `[-+]?\d+([.,]\d+)?`))
+
+// isInterval reports whether text has the form of a duration. How long one may be
+// is for Spanner to say.
+func isInterval(text string) bool {
+	return intervalText.MatchString(text) && text != "P" && !strings.HasSuffix(text, "T")
 }
 
 func arrayValue(t *spannerpb.Type, element any) (*structpb.Value, error) {
