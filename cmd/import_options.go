@@ -270,7 +270,7 @@ type writeRequestOptions struct {
 func (o *writeRequestOptions) addFlags(fs *flagSet) {
 	g := group{fs, groupWrite}
 	g.value(&choiceValue[priority]{target: &o.priority, choices: []priority{"LOW", "MEDIUM", "HIGH"}, upper: true}, "rpc-priority", "`priority` of the requests: LOW, MEDIUM, HIGH (default unset, which the service takes for HIGH)")
-	g.value(&tagValue{&o.requestTag}, "request-tag", "`tag` sent with the requests; Spanner's statistics leave it out for writes, which --transaction-tag names there")
+	g.value(&tagValue{&o.requestTag}, "request-tag", "`tag` sent with the requests; Spanner has it in the statistics of reads and queries and ignores it in a commit, whose tag is --transaction-tag")
 	g.value(&tagValue{&o.transactionTag}, "transaction-tag", "`tag` that Spanner's statistics show the writes under")
 	g.flag(&o.exclude, "exclude-from-change-streams", "keep the writes out of change streams that allow it")
 }

@@ -39,13 +39,13 @@ func (p *plan) planCSV(l *Layout) ([]csvPlanned, *RecordError) {
 	for i, name := range names {
 		f, err := p.field(name)
 		if unknown, ok := errors.AsType[*unknownFieldError](err); ok && l.context != "" {
-			return nil, headerError(i, name, ": "+unknown.reason)
+			return nil, p.misfit(l, i, name, ": "+unknown.reason)
 		}
 		if err != nil {
 			return nil, &RecordError{Line: 1, Reason: err.Error()}
 		}
 		if other := seen[f.slot]; other > 0 && f.slot >= 0 {
-			return nil, headerError(i, name, fmt.Sprintf(" is the column of field %d too", other))
+			return nil, p.misfit(l, i, name, fmt.Sprintf(" is the column of field %d too", other))
 		}
 		seen[f.slot] = i + 1
 		fields[i].boundField = f

@@ -290,6 +290,18 @@ func headerError(field int, name, reason string) *RecordError {
 	return e
 }
 
+// misfit is the headerError of a field that does not fit the table, with its
+// place in the header that the layout was read from.
+func (p *plan) misfit(l *Layout, field int, name, reason string) *RecordError {
+	e := headerError(field, name, reason)
+	var r csvRecord
+	if p.options.CSV.dialect().split(&r, []byte(l.context), 0); field < len(r.fields) {
+		line, column := placeIn([]byte(l.context), r.fields[field].at)
+		e.Line, e.Byte = int64(line), column
+	}
+	return e
+}
+
 // placeIn returns the line of data that at is in, and the place in it, both
 // counted from 1.
 func placeIn(data []byte, at int) (line, column int) {

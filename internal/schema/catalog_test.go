@@ -26,6 +26,9 @@ type informationSchema struct {
 	// answers are the rows for statements that begin so, before views.
 	answers map[string][]string
 	fail    map[string]error
+	// selected and types answer statements that read a table itself.
+	selected error
+	types    []*spannerpb.Type
 	seen    []database.Statement
 }
 
@@ -33,6 +36,9 @@ var readTime = time.Date(2026, 1, 31, 12, 0, 0, 123456000, time.UTC)
 
 func (s *informationSchema) Query(_ context.Context, stmt database.Statement) (*database.Result, error) {
 	s.seen = append(s.seen, stmt)
+	if !strings.Contains(stmt.SQL, "INFORMATION_SCHEMA.") {
+		return &database.Result{Types: s.types}, s.selected
+	}
 	selected, rest, ok := strings.Cut(strings.TrimPrefix(stmt.SQL, "SELECT "), " FROM INFORMATION_SCHEMA.")
 	if !ok {
 		s.t.Fatalf("unexpected statement %q", stmt.SQL)
@@ -251,5 +257,39 @@ func TestQueryFailureNamesTheTable(t *testing.T) {
 	q.fail = map[string]error{"DATABASE_OPTIONS": status.Error(codes.PermissionDenied, "no")}
 	if _, err := schema.Open(t.Context(), q, time.Time{}); fault.Code(err) != codes.PermissionDenied {
 		t.Errorf("Open: %v", err)
+	}
+}
+
+// TestEnumsAreToldByAQuery takes what INFORMATION_SCHEMA names without saying
+// whether it is a message or an enum for what a query says, and for a message
+// where the role may not read the table.
+func TestEnumsAreToldByAQuery(t *testing.T) {
+	enum := &spannerpb.Type{Code: spannerpb.TypeCode_ENUM, ProtoTypeFqn: "shop.Colour"}
+	for name, c := range map[string]struct {
+		err  error
+		want spannerpb.TypeCode
+		code codes.Code
+	}{
+		"told":            {nil, spannerpb.TypeCode_ENUM, codes.OK},
+		"role may not":    {status.Error(codes.PermissionDenied, "Role writer does not have required privileges"), spannerpb.TypeCode_PROTO, codes.OK},
+		"may not, deeper": {fault.Reading(status.Error(codes.PermissionDenied, "no"), "query", "table Albums"), spannerpb.TypeCode_PROTO, codes.OK},
+		"failed":          {status.Error(codes.FailedPrecondition, "too old"), 0, codes.FailedPrecondition},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := googleSQL(t)
+			q.views["COLUMNS .Albums"] = append(q.views["COLUMNS .Albums"], "Colour|7|shop.Colour|YES|NEVER|false|~|NO|~|~")
+			q.types, q.selected = []*spannerpb.Type{enum}, c.err
+			table, err := open(t, q, time.Time{}).Table(t.Context(), schema.Name{Name: "Albums"})
+			if fault.Code(err) != c.code {
+				t.Fatalf("got %v, want code %v", err, c.code)
+			}
+			if err != nil {
+				return
+			}
+			got := table.Columns[len(table.Columns)-1]
+			if got.Name != "Colour" || got.Type.GetCode() != c.want || got.Type.GetProtoTypeFqn() != "shop.Colour" {
+				t.Errorf("column %s is %v, want code %v", got.Name, got.Type, c.want)
+			}
+		})
 	}
 }
