@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	apiv1 "cloud.google.com/go/spanner/apiv1"
@@ -21,10 +22,18 @@ import (
 
 // Conn is an open connection to one database with one multiplexed session. It
 // is safe for concurrent use until Close.
+//
+// Spanner drops a session after 28 days. So a new one is made every 7 days, as
+// Google's own clients do, while the old one serves what has begun with it. A
+// session that is gone before is not replaced: the database was most likely
+// dropped, and another of its name is not the one that was opened.
 type Conn struct {
 	options Options
 	client  *apiv1.Client
-	session string
+	session atomic.Pointer[string]
+
+	stop    context.CancelFunc
+	renewed chan struct{} // closed when no session is made any more
 }
 
 // Open connects and creates the session, so that a wrong name, a missing
@@ -43,13 +52,18 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 	if err != nil {
 		return nil, credentialsFault("open", o.Name.String(), err)
 	}
-	c := &Conn{options: o, client: client}
-	if c.session, err = c.createSession(ctx); err != nil {
+	c := &Conn{options: o, client: client, renewed: make(chan struct{})}
+	session, err := c.createSession(ctx)
+	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	if o.Logger != nil {
-		o.Logger.Debug("connected", "endpoint", c.Endpoint(), "session", c.session, "channels", max(o.Channels, 1))
-	}
+	c.session.Store(&session)
+	c.debug("connected", "endpoint", c.Endpoint(), "session", session, "channels", max(o.Channels, 1))
+	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer close(c.renewed)
+		c.renewSession(ctx)
+	}()
 	return c, nil
 }
 
@@ -59,15 +73,21 @@ func (c *Conn) Name() Name { return c.options.Name }
 // Client returns the generated client. It belongs to the Conn: do not close it.
 func (c *Conn) Client() *apiv1.Client { return c.client }
 
-// Session returns the name of the multiplexed session.
-func (c *Conn) Session() string { return c.session }
+// Session returns the name of the multiplexed session that new requests are to
+// name. What belongs to a session, as transactions and partitions do, goes on
+// naming that one.
+func (c *Conn) Session() string { return *c.session.Load() }
 
 // Endpoint returns the host:port that is spoken to.
 func (c *Conn) Endpoint() string { return endpointOf(c.options) }
 
 // Close closes the channels. The session needs no deleting: the service
 // refuses to delete multiplexed ones and drops them by itself.
-func (c *Conn) Close() error { return c.client.Close() }
+func (c *Conn) Close() error {
+	c.stop()
+	<-c.renewed
+	return c.client.Close()
+}
 
 func endpointOf(o Options) string {
 	switch {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +40,7 @@ type server struct {
 
 	mu       sync.Mutex
 	sessions []*spannerpb.CreateSessionRequest
+	numbered bool // sessions are named after their requests, and not all alike
 	queries  []*spannerpb.ExecuteSqlRequest
 	headers  []metadata.MD
 	// sessionErrors and answers are used up one a call.
@@ -61,7 +63,11 @@ func (s *server) CreateSession(ctx context.Context, req *spannerpb.CreateSession
 		s.sessionErrors = s.sessionErrors[1:]
 		return nil, err
 	}
-	return &spannerpb.Session{Name: req.Database + "/sessions/1", Multiplexed: true}, nil
+	name := "1"
+	if s.numbered {
+		name = strconv.Itoa(len(s.sessions))
+	}
+	return &spannerpb.Session{Name: req.Database + "/sessions/" + name, Multiplexed: true}, nil
 }
 
 func (s *server) ExecuteStreamingSql(req *spannerpb.ExecuteSqlRequest, stream spannerpb.Spanner_ExecuteStreamingSqlServer) error {

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// DefaultSessionAge is how old Google's own clients let a session become.
+const DefaultSessionAge = 7 * 24 * time.Hour
+
 // DefaultConnectTimeout is how long Open waits for an endpoint that neither
 // answers nor refuses.
 const DefaultConnectTimeout = 10 * time.Second
@@ -43,6 +46,9 @@ type Options struct {
 	UserAgent string
 	// ConnectTimeout bounds Open; 0 is DefaultConnectTimeout.
 	ConnectTimeout time.Duration
+	// SessionAge is how old the session becomes before another takes its place;
+	// 0 is DefaultSessionAge.
+	SessionAge time.Duration
 	// Logger gets a debug line about the connection; nil discards it.
 	Logger *slog.Logger
 }

@@ -92,7 +92,7 @@ func (c *Conn) queryRequest(stmt Statement) *spannerpb.ExecuteSqlRequest {
 		readOnly.TimestampBound = &spannerpb.TransactionOptions_ReadOnly_ReadTimestamp{ReadTimestamp: timestamppb.New(stmt.At)}
 	}
 	req := &spannerpb.ExecuteSqlRequest{
-		Session: c.session,
+		Session: c.Session(),
 		Sql:     stmt.SQL,
 		Transaction: &spannerpb.TransactionSelector{Selector: &spannerpb.TransactionSelector_SingleUse{
 			SingleUse: &spannerpb.TransactionOptions{Mode: &spannerpb.TransactionOptions_ReadOnly_{ReadOnly: readOnly}},

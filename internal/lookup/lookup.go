@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
 	"google.golang.org/protobuf/proto"
@@ -16,11 +17,10 @@ import (
 
 // Lookup looks up keys of one table.
 type Lookup struct {
-	opt     Options
-	conn    *database.Conn
-	routing *spannerpb.ReadRequest // what a call looks at before it sends the bytes
-	read    *wire.PointRead
-	cache   *cache // nil if there is none
+	opt   Options
+	conn  *database.Conn
+	read  atomic.Pointer[sessionRead]
+	cache *cache // nil if there is none
 
 	// names are the columns that reads have: those wanted, then those of the key
 	// that are not among them.
@@ -38,7 +38,7 @@ func Open(ctx context.Context, conn *database.Conn, o Options) (*Lookup, error) 
 		return nil, err
 	}
 	o.setDefaults()
-	l := &Lookup{opt: o, conn: conn, routing: &spannerpb.ReadRequest{Session: conn.Session()}, names: slices.Clone(o.Columns)}
+	l := &Lookup{opt: o, conn: conn, names: slices.Clone(o.Columns)}
 	if o.Cache != nil {
 		l.cache = newCache(*o.Cache)
 	}
@@ -50,18 +50,35 @@ func Open(ctx context.Context, conn *database.Conn, o Options) (*Lookup, error) 
 		}
 		l.keyAt = append(l.keyAt, at)
 	}
-	var err error
-	if l.read, err = wire.NewPointRead(l.request()); err != nil {
-		return nil, err
-	}
-	_, err = l.retried(ctx, nil, func() {}, func([]wire.Value) error { return errUnknownRow })
+	_, err := l.retried(ctx, nil, func() {}, func([]wire.Value) error { return errUnknownRow })
 	if err != nil {
 		return nil, l.fault(err, "read", fault.Reading)
 	}
 	return l, nil
 }
 
-func (l *Lookup) request() *spannerpb.ReadRequest {
+// sessionRead is what all reads of a session have in common.
+type sessionRead struct {
+	*wire.PointRead
+	routing *spannerpb.ReadRequest // what a call looks at before it sends the bytes
+}
+
+// current is the sessionRead of the session that there is now.
+func (l *Lookup) current() (*sessionRead, error) {
+	session := l.conn.Session()
+	if r := l.read.Load(); r != nil && r.routing.Session == session {
+		return r, nil
+	}
+	read, err := wire.NewPointRead(l.request(session))
+	if err != nil {
+		return nil, err
+	}
+	r := &sessionRead{read, &spannerpb.ReadRequest{Session: session}}
+	l.read.Store(r)
+	return r, nil
+}
+
+func (l *Lookup) request(session string) *spannerpb.ReadRequest {
 	bound := l.opt.Bound
 	if bound == nil {
 		bound = &spannerpb.TransactionOptions_ReadOnly{TimestampBound: &spannerpb.TransactionOptions_ReadOnly_Strong{Strong: true}}
@@ -71,7 +88,7 @@ func (l *Lookup) request() *spannerpb.ReadRequest {
 		bound.ReturnReadTimestamp = true
 	}
 	return &spannerpb.ReadRequest{
-		Session: l.conn.Session(),
+		Session: session,
 		Transaction: &spannerpb.TransactionSelector{Selector: &spannerpb.TransactionSelector_SingleUse{SingleUse: &spannerpb.TransactionOptions{
 			Mode: &spannerpb.TransactionOptions_ReadOnly_{ReadOnly: bound},
 		}}},

@@ -76,9 +76,13 @@ func retryable(err error) (pause time.Duration, ok bool) {
 
 // attempt makes one read and hands its rows to each, which must not keep them.
 func (l *Lookup) attempt(ctx context.Context, keys []byte, each func(row []wire.Value) error) (at time.Time, err error) {
-	raw := gax.WithGRPCOptions(l.read.CallOption(keys))
+	read, err := l.current()
+	if err != nil {
+		return at, err
+	}
+	raw := gax.WithGRPCOptions(read.CallOption(keys))
 	stream := wire.NewStream(ctx, func(ctx context.Context, _ []byte) (wire.Receiver, error) {
-		recv, err := l.conn.Client().StreamingRead(ctx, l.routing, raw)
+		recv, err := l.conn.Client().StreamingRead(ctx, read.routing, raw)
 		if err != nil {
 			return nil, &lastError{err}
 		}

@@ -29,7 +29,7 @@ type informationSchema struct {
 	// selected and types answer statements that read a table itself.
 	selected error
 	types    []*spannerpb.Type
-	seen    []database.Statement
+	seen     []database.Statement
 }
 
 var readTime = time.Date(2026, 1, 31, 12, 0, 0, 123456000, time.UTC)

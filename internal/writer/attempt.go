@@ -20,21 +20,40 @@ import (
 type sender struct {
 	writer *Writer
 	answer wire.BatchWriteAnswer
+
+	session string // the connection's, which changes every few days
+	header  []byte // that names it
+}
+
+// useSession has the requests name the session that there is now.
+func (s *sender) useSession() (err error) {
+	session := s.writer.conn.Session()
+	if session == s.session {
+		return nil
+	}
+	if s.header, err = s.writer.headerFor(session); err == nil {
+		s.session = session
+	}
+	return err
 }
 
 // attempt sends a batch once and notes the outcome in it. It ends within
 // Options.BatchWriteTimeout, whatever the server does.
 func (s *sender) attempt(ctx context.Context, b *batch) {
 	o := &s.writer.opt
-	b.prepare(s.writer.header)
+	headerErr := s.useSession()
+	b.prepare(s.header)
 	o.Progress.Batches.Add(1)
 	o.Progress.InFlight.Add(1)
 	defer o.Progress.InFlight.Add(-1)
 	ctx, cancel := context.WithTimeout(database.RouteToLeader(ctx), o.BatchWriteTimeout)
 	defer cancel()
-	if o.Method == Commit {
+	switch {
+	case headerErr != nil:
+		b.err = headerErr
+	case o.Method == Commit:
 		b.err = s.commit(ctx, b)
-	} else {
+	default:
 		b.err = s.batchWrite(ctx, b)
 	}
 	if b.err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -54,7 +73,7 @@ const trailerPatience = time.Second
 func (s *sender) batchWrite(ctx context.Context, b *batch) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := s.writer.conn.Client().BatchWrite(ctx, &spannerpb.BatchWriteRequest{Session: s.writer.session},
+	stream, err := s.writer.conn.Client().BatchWrite(ctx, &spannerpb.BatchWriteRequest{Session: s.session},
 		gax.WithGRPCOptions(b.request.CallOption()))
 	if err != nil {
 		return err
@@ -85,7 +104,7 @@ func (s *sender) batchWrite(ctx context.Context, b *batch) error {
 func (s *sender) commit(ctx context.Context, b *batch) error {
 	// The generated client would try again by itself, without counting.
 	once := gax.WithRetry(func() gax.Retryer { return nil })
-	_, err := s.writer.conn.Client().Commit(ctx, &spannerpb.CommitRequest{Session: s.writer.session},
+	_, err := s.writer.conn.Client().Commit(ctx, &spannerpb.CommitRequest{Session: s.session},
 		gax.WithGRPCOptions(b.request.CallOption()), once)
 	if err == nil {
 		for i := range b.entries {

@@ -24,10 +24,9 @@ type Conn interface {
 // Writer writes records over one connection, in one Run.
 type Writer struct {
 	conn     Conn
-	session  string
 	opt      Options
 	envelope wire.Envelope
-	header   []byte // of every request
+	header   []byte // of requests, with the session at the start
 	limiter  *rate.Limiter
 	chunks   sync.Pool
 
@@ -43,15 +42,12 @@ func New(conn Conn, opt Options) (*Writer, error) {
 		return nil, err
 	}
 	opt.setDefaults()
-	w := &Writer{conn: conn, session: conn.Session(), opt: opt}
-	var err error
+	w := &Writer{conn: conn, opt: opt}
 	if opt.Method == Commit {
 		w.envelope = wire.CommitEnvelope
-		w.header, err = wire.CommitHeader(w.session, opt.requestOptions(), opt.ExcludeFromChangeStreams, opt.MaxCommitDelay)
-	} else {
-		w.header, err = wire.BatchWriteHeader(w.session, opt.requestOptions(), opt.ExcludeFromChangeStreams)
 	}
-	if err != nil {
+	var err error
+	if w.header, err = w.headerFor(conn.Session()); err != nil {
 		return nil, err
 	}
 	if opt.RateLimit > 0 {
@@ -60,6 +56,15 @@ func New(conn Conn, opt Options) (*Writer, error) {
 	seed := maphash.MakeSeed()
 	w.chunks.New = func() any { return newChunk(w, seed) }
 	return w, nil
+}
+
+// headerFor is what requests begin with that name a session.
+func (w *Writer) headerFor(session string) ([]byte, error) {
+	o := &w.opt
+	if o.Method == Commit {
+		return wire.CommitHeader(session, o.requestOptions(), o.ExcludeFromChangeStreams, o.MaxCommitDelay)
+	}
+	return wire.BatchWriteHeader(session, o.requestOptions(), o.ExcludeFromChangeStreams)
 }
 
 // Run writes the records of chunks, in their order, until the channel is closed,
