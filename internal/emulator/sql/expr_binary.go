@@ -60,6 +60,11 @@ func (s *scope) operator(op ast.BinaryOp, args []expr) (expr, error) {
 	case ast.OpBitOr, ast.OpBitXor, ast.OpBitAnd, ast.OpBitLeftShift, ast.OpBitRightShift:
 		return s.bitwise(op, args)
 	}
+	if s.a.pg {
+		if x, err := s.intervalArithmetic(op, args); x != nil || err != nil {
+			return x, err
+		}
+	}
 	if x, err := s.dateArithmetic(op, args); x != nil || err != nil {
 		return x, err
 	}

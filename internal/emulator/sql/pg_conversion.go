@@ -102,6 +102,8 @@ func pgFromText(to *value.Type, loc *time.Location) convert {
 		}
 	case value.ArrayCode:
 		return pgArrayFromText(to, loc)
+	case value.IntervalCode:
+		return pgInterval
 	}
 	read := conversion(value.StringType, to, loc)
 	if read == nil {
@@ -177,6 +179,8 @@ func pgToText(from *value.Type, loc *time.Location) convert {
 		}
 	case value.Float64Code, value.Float32Code:
 		return func(v value.Value) (value.Value, error) { return value.String(pgFloatText(v)), nil }
+	case value.IntervalCode:
+		return func(v value.Value) (value.Value, error) { return value.String(pgIntervalText(v)), nil }
 	case value.JSONCode:
 		return func(v value.Value) (value.Value, error) { return value.String(v.AsString()), nil }
 	}

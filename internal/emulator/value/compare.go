@@ -16,8 +16,10 @@ func Compare(a, b Value) int {
 	switch a.typ.Code {
 	case Float64Code, Float32Code:
 		return compareFloats(a.AsFloat64(), b.AsFloat64())
-	case StringCode, BytesCode, ProtoCode, JSONCode, UUIDCode, IntervalCode:
+	case StringCode, BytesCode, ProtoCode, JSONCode, UUIDCode:
 		return strings.Compare(a.s, b.s)
+	case IntervalCode:
+		return compareIntervals(a, b)
 	case ArrayCode, StructCode:
 		return compareLists(a.list, b.list)
 	case NumericCode:

@@ -16,35 +16,61 @@ const (
 // ParseInterval reads an ISO 8601 duration and normalises it: years and
 // months together, days alone, hours to nanoseconds together.
 func ParseInterval(s string) (Value, bool) {
-	rest, ok := strings.CutPrefix(s, "P")
-	if !ok || rest == "" {
+	months, days, nanos, ok := intervalParts(s)
+	if !ok || !months.IsInt() || !days.IsInt() || !nanos.IsInt() || !months.Num().IsInt64() || !days.Num().IsInt64() {
 		return Value{}, false
 	}
+	return IntervalOf(months.Num().Int64(), days.Num().Int64(), nanos.Num())
+}
+
+// IntervalOf is an interval of three parts, each within its limits; false if
+// one is not.
+func IntervalOf(months, days int64, nanos *big.Int) (Value, bool) {
+	if months > maxIntervalMonths || months < -maxIntervalMonths || days > maxIntervalDays || days < -maxIntervalDays || nanos.CmpAbs(maxIntervalNanos()) > 0 {
+		return Value{}, false
+	}
+	return Interval(intervalText(months, days, nanos)), true
+}
+
+// AsInterval gives the parts of an interval.
+func (v Value) AsInterval() (months, days int64, nanos *big.Int) {
+	m, d, n, ok := intervalParts(v.s)
+	if !ok {
+		return 0, 0, new(big.Int)
+	}
+	return m.Num().Int64(), d.Num().Int64(), n.Num()
+}
+
+// compareIntervals takes a month for 30 days and a day for 24 hours.
+func compareIntervals(a, b Value) int { return intervalLength(a).Cmp(intervalLength(b)) }
+
+func intervalLength(v Value) *big.Int {
+	months, days, nanos := v.AsInterval()
+	length := big.NewInt(months*30 + days)
+	length.Mul(length, big.NewInt(24*3600e9))
+	return length.Add(length, nanos)
+}
+
+func intervalParts(s string) (months, days, nanos *big.Rat, ok bool) {
+	rest, ok := strings.CutPrefix(s, "P")
+	if !ok || rest == "" {
+		return nil, nil, nil, false
+	}
 	date, clock, hasClock := strings.Cut(rest, "T")
-	months, days := new(big.Rat), new(big.Rat)
-	nanos := new(big.Rat)
+	months, days, nanos = new(big.Rat), new(big.Rat), new(big.Rat)
 	units := map[byte]*big.Rat{'Y': months, 'M': months, 'W': days, 'D': days}
 	scale := map[byte]int64{'Y': 12, 'M': 1, 'W': 7, 'D': 1}
 	if !addParts(date, units, scale) {
-		return Value{}, false
+		return nil, nil, nil, false
 	}
 	clockUnits := map[byte]*big.Rat{'H': nanos, 'M': nanos, 'S': nanos}
 	clockScale := map[byte]int64{'H': 3600e9, 'M': 60e9, 'S': 1e9}
-	if hasClock && (clock == "" || !addParts(clock, clockUnits, clockScale)) {
-		return Value{}, false
-	}
-	if !months.IsInt() || !days.IsInt() || !nanos.IsInt() || !within(months, maxIntervalMonths) ||
-		!within(days, maxIntervalDays) || nanos.Num().CmpAbs(maxIntervalNanos()) > 0 {
-		return Value{}, false
-	}
-	return Interval(intervalText(months.Num().Int64(), days.Num().Int64(), nanos.Num())), true
+	return months, days, nanos, !hasClock || clock != "" && addParts(clock, clockUnits, clockScale)
 }
 
 func maxIntervalNanos() *big.Int {
 	return new(big.Int).Mul(big.NewInt(maxIntervalHours), big.NewInt(3600e9))
 }
-
-func within(r *big.Rat, limit int64) bool { return r.Num().CmpAbs(big.NewInt(limit)) <= 0 }
 
 func addParts(s string, units map[byte]*big.Rat, scale map[byte]int64) bool {
 	for s != "" {
