@@ -139,7 +139,7 @@ type tailFilterOptions struct {
 
 func (o *tailFilterOptions) addFlags(fs *flagSet) {
 	g := group{fs, groupWhat}
-	g.list(&o.tableInclude, "table-include-list", "regular `expressions`, parted by commas; tables whose whole name matches one appear")
+	g.list(&o.tableInclude, "table-include-list", "regular `expressions`, parted by commas; tables whose whole name matches one appear; in GoogleSQL case does not matter")
 	g.list(&o.tableExclude, "table-exclude-list", "regular `expressions`; tables whose whole name matches one do not appear")
 	g.list(&o.columnInclude, "column-include-list", "regular `expressions` for table.column; columns that match one appear, and those of the key")
 	g.list(&o.columnExclude, "column-exclude-list", "regular `expressions` for table.column; columns that match one do not appear, but for those of the key")

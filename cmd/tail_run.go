@@ -68,9 +68,11 @@ func (p *tailPlan) displayMode(a *app) progressMode {
 	return mode
 }
 
-// settleTable finds the table of --table as Spanner reports it, and the columns
-// of its rows where the format needs them.
+// settleTable has the filters compare names as the dialect does, and finds the
+// table of --table as Spanner reports it, and the columns of its rows where the
+// format needs them.
 func (p *tailPlan) settleTable(ctx context.Context, conn *database.Conn, stream *cdc.Stream) error {
+	p.tail.Filters.AnyCase = stream.Dialect == schema.GoogleSQL
 	if p.table == (schema.Name{}) {
 		return nil
 	}

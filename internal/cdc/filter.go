@@ -30,13 +30,17 @@ type nameFilter struct {
 	exclude  bool
 }
 
-func newNameFilter(what string, include, exclude []string) (nameFilter, error) {
+func newNameFilter(what string, anyCase bool, include, exclude []string) (nameFilter, error) {
 	f := nameFilter{exclude: len(exclude) > 0}
 	if len(include) > 0 && len(exclude) > 0 {
 		return f, fmt.Errorf("the include list and the exclude list of %s exclude each other", what)
 	}
 	for _, expression := range append(append([]string(nil), include...), exclude...) {
-		re, err := regexp.Compile(`^(?:` + expression + `)$`)
+		flags := ""
+		if anyCase {
+			flags = "(?i)"
+		}
+		re, err := regexp.Compile(flags + `^(?:` + expression + `)$`)
 		if err != nil {
 			// Compiled alone, the error speaks of what the user wrote.
 			if _, alone := regexp.Compile(expression); alone != nil {
@@ -62,11 +66,11 @@ func (f *nameFilter) keeps(name string) bool {
 }
 
 func newFilter(o *Filters, p *Progress) (*filter, error) {
-	tables, err := newNameFilter("tables", o.TableInclude, o.TableExclude)
+	tables, err := newNameFilter("tables", o.AnyCase, o.TableInclude, o.TableExclude)
 	if err != nil {
 		return nil, err
 	}
-	columns, err := newNameFilter("columns", o.ColumnInclude, o.ColumnExclude)
+	columns, err := newNameFilter("columns", o.AnyCase, o.ColumnInclude, o.ColumnExclude)
 	if err != nil {
 		return nil, err
 	}

@@ -203,6 +203,8 @@ func TestFilters(t *testing.T) {
 	}{
 		"none":           {cdc.Filters{}, "T2 TT2 T3 T0", 0, 0, 0},
 		"include":        {cdc.Filters{TableInclude: []string{"T"}}, "T2 T3 T0", 1, 0, 0},
+		"other case":     {cdc.Filters{TableInclude: []string{"t"}}, "", 4, 0, 0},
+		"any case":       {cdc.Filters{TableInclude: []string{"t"}, ColumnExclude: []string{`.*\.AGE`}, AnyCase: true}, "T1 T1 T0", 1, 0, 3},
 		"exclude":        {cdc.Filters{TableExclude: []string{"T", "x"}}, "TT2", 3, 0, 0},
 		"whole name":     {cdc.Filters{TableInclude: []string{"T|X"}}, "T2 T3 T0", 1, 0, 0},
 		"columns":        {cdc.Filters{ColumnExclude: []string{`.*\.Age`}}, "T1 TT1 T1 T0", 0, 0, 4},

@@ -69,6 +69,9 @@ const (
 type Filters struct {
 	TableInclude, TableExclude   []string
 	ColumnInclude, ColumnExclude []string
+	// AnyCase lets the expressions match whatever the case, as names do in
+	// GoogleSQL.
+	AnyCase bool
 	// SkipWithoutChange drops a record when the column filters have taken away
 	// every value outside the key that it reported.
 	SkipWithoutChange bool

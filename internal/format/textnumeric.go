@@ -17,6 +17,7 @@ const (
 
 var (
 	errWantNumeric      = errors.New("not a decimal number")
+	errNumericNaN       = errors.New("NaN, which NUMERIC cannot hold")
 	errNumericRange     = errors.New("more than 29 digits before the point, which NUMERIC cannot hold")
 	errNumericPrecision = errors.New("more than 9 digits after the point, which NUMERIC cannot hold")
 	errPGNumericRange   = errors.New("more than 131072 digits before or 16383 after the point")
@@ -29,7 +30,10 @@ func textNumeric(dst, text []byte) ([]byte, error) {
 		return out, nil
 	}
 	d, ok := parseDecimal(text)
-	if !ok {
+	switch {
+	case !ok && isNaN(text):
+		return dst, errNumericNaN
+	case !ok:
 		return dst, errWantNumeric
 	}
 	d.trim(0)
@@ -46,7 +50,7 @@ func textNumeric(dst, text []byte) ([]byte, error) {
 // textPGNumeric is textNumeric for PostgreSQL's type, which keeps the zeros at
 // the end of a number and has a NaN.
 func textPGNumeric(dst, text []byte) ([]byte, error) {
-	if bytes.EqualFold(text, []byte("NaN")) {
+	if isNaN(text) {
 		return wire.AppendString(dst, "NaN"), nil
 	}
 	d, ok := parseDecimal(text)
@@ -60,6 +64,8 @@ func textPGNumeric(dst, text []byte) ([]byte, error) {
 	var scratch [64]byte
 	return wire.AppendString(dst, d.append(scratch[:0])), nil
 }
+
+func isNaN(text []byte) bool { return bytes.EqualFold(text, []byte("NaN")) }
 
 // decimal is a decimal number taken apart: whole digits, then wholeZeros zeros,
 // the point, placeZeros zeros, and the digits of places. The slices alias the

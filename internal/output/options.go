@@ -74,7 +74,8 @@ func (o Options) Validate() error {
 	}
 	seen := map[string]bool{}
 	for _, t := range o.Tables {
-		if t.Name == "" || strings.HasPrefix(t.Name, ".") || strings.ContainsAny(t.Name, `/\`) {
+		isNoFile := t.Name == "" || strings.HasPrefix(t.Name, ".") || strings.ContainsAny(t.Name, `/\`)
+		if isNoFile && !o.isStdout() {
 			return fmt.Errorf("%q cannot be a file name", t.Name)
 		}
 		if seen[t.Name] {

@@ -518,7 +518,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"no tables", output.Options{}, "nothing to export"},
 		{"table twice", output.Options{Tables: []output.Table{orders, orders}}, "table Orders is named twice"},
-		{"name with a slash", output.Options{Tables: []output.Table{table("../x")}}, `"../x" cannot be a file name`},
+		{"name with a slash", output.Options{Path: "x", Tables: []output.Table{table("../x")}}, `"../x" cannot be a file name`},
 		{"two tables on stdout", output.Options{Tables: two}, "standard output can take only one table"},
 		{"size on stdout", output.Options{Tables: two[:1], MaxFileSize: 1}, "no files"},
 		{"negative size", output.Options{Tables: two[:1], MaxFileSize: -1}, "negative"},
