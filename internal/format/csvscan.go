@@ -55,10 +55,33 @@ func (s *recordScan) recordsEnd(data []byte) int {
 		s.at = len(data)
 		return s.end
 	}
-	for s.next(data) {
-		s.end = s.at
+	quote := ones * uint64(s.csv.quote)
+	for !s.inside || s.close(data, quote) {
+		outside := data[s.at:]
+		i := bytes.IndexByte(outside, s.csv.quote)
+		if i >= 0 {
+			outside = outside[:i]
+		}
+		for at := s.at; ; at = s.end {
+			end := bytes.IndexByte(data[at:s.at+len(outside)], '\n')
+			if end < 0 {
+				break
+			}
+			s.end = at + end + 1
+		}
+		if s.at += len(outside); i < 0 {
+			return s.end
+		}
+		s.at++
+		s.inside = s.opens(data)
 	}
 	return s.end
+}
+
+// opens reports whether the quote before at opens a field. Any other outside of
+// fields in quotes is stray.
+func (s *recordScan) opens(data []byte) bool {
+	return s.at == 1 || data[s.at-2] == s.csv.delimiter || data[s.at-2] == '\n'
 }
 
 // next moves behind the next end of a record, and reports whether there is one.
@@ -83,8 +106,7 @@ func (s *recordScan) next(data []byte) bool {
 		if data[s.at-1] == '\n' {
 			return true
 		}
-		// Any other quote is stray: it opens nothing.
-		s.inside = s.at == 1 || data[s.at-2] == s.csv.delimiter || data[s.at-2] == '\n'
+		s.inside = s.opens(data)
 	}
 }
 
