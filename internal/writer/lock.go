@@ -9,7 +9,7 @@ package writer
 // input, the first undecided mutation of all waits for nobody, so none waits for
 // ever.
 type lockTable struct {
-	held   map[uint64]int32 // holders that share the lock, or exclusively
+	held   heldLocks
 	queues map[uint64][]waiting
 	gates  map[*Table]*gate // by root
 
@@ -34,7 +34,7 @@ type gate struct {
 }
 
 func newLockTable() *lockTable {
-	return &lockTable{held: map[uint64]int32{}, queues: map[uint64][]waiting{}, gates: map[*Table]*gate{}}
+	return &lockTable{held: newHeldLocks(), queues: map[uint64][]waiting{}, gates: map[*Table]*gate{}}
 }
 
 // acquire asks for the locks of e and reports whether it has them all. If not,
@@ -87,16 +87,16 @@ func (l *lockTable) gate(t *Table) *gate {
 }
 
 func (l *lockTable) lock(key uint64, e *entry, shared bool) bool {
-	holders, taken := l.held[key]
-	if !taken {
-		l.held[key] = exclusively
-		if shared {
-			l.held[key] = 1
-		}
+	i := l.held.at(key)
+	switch holders := &l.held.slots[i].holders; {
+	case *holders == 0 && shared:
+		l.held.take(i, key, 1)
 		return true
-	}
-	if shared && holders > 0 && (len(l.queues) == 0 || len(l.queues[key]) == 0) {
-		l.held[key] = holders + 1
+	case *holders == 0:
+		l.held.take(i, key, exclusively)
+		return true
+	case shared && *holders > 0 && (len(l.queues) == 0 || len(l.queues[key]) == 0):
+		*holders++
 		return true
 	}
 	l.queues[key] = append(l.queues[key], waiting{e, shared})
@@ -104,19 +104,21 @@ func (l *lockTable) lock(key uint64, e *entry, shared bool) bool {
 }
 
 func (l *lockTable) unlock(key uint64, granted func(*entry)) {
-	if holders := l.held[key]; holders > 1 {
-		l.held[key] = holders - 1
+	i := l.held.at(key)
+	holders := &l.held.slots[i].holders
+	if *holders > 1 {
+		*holders--
 		return
 	}
 	if len(l.queues) == 0 || len(l.queues[key]) == 0 {
-		delete(l.held, key)
+		l.held.drop(i)
 		return
 	}
 	queue := l.queues[key]
 	n := next(queue)
-	l.held[key] = exclusively
+	*holders = exclusively
 	if queue[0].shared {
-		l.held[key] = int32(n)
+		*holders = int32(n)
 	}
 	if n == len(queue) {
 		delete(l.queues, key)
