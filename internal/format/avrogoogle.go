@@ -3,6 +3,7 @@ package format
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -42,13 +43,12 @@ func (o AvroOptions) GoogleMisreads(columns []*spannerpb.StructType_Field) []str
 // properties of their schemas tell which is which. It reads no further than the
 // header.
 func AvroDefinesOther(r io.Reader) (bool, error) {
-	in := &countingReader{r: bufio.NewReader(r)}
-	magic := make([]byte, len(avroMagic))
-	if _, err := io.ReadFull(in, magic); err != nil || string(magic) != avroMagic {
-		return false, &InputError{Reason: "not an Avro object container file"}
-	}
-	meta, err := readAvroMetadata(in)
-	if err != nil {
+	meta, err := readAvroHeader(&countingReader{r: bufio.NewReader(r)})
+	if refused, ok := errors.AsType[*InputError](err); ok {
+		return false, refused
+	} else if err == io.EOF {
+		return false, &InputError{Reason: notAvro}
+	} else if err != nil {
 		return false, errAvroHeader
 	}
 	var properties map[string]json.RawMessage

@@ -130,16 +130,10 @@ func (s *avroSplitter) readLong() (int64, error) { return binary.ReadVarint(s.in
 // readHeader reads the magic number, the metadata and the marker.
 func (s *avroSplitter) readHeader() error {
 	count := &countingReader{r: s.in}
-	magic := make([]byte, len(avroMagic))
-	n, err := io.ReadFull(count, magic)
-	switch {
-	case n == 0 && err == io.EOF:
-		return io.EOF // an empty input has no records
-	case err != nil || string(magic) != avroMagic:
-		return &InputError{Reason: "not an Avro object container file"}
-	}
-	meta, err := readAvroMetadata(count)
-	if err != nil {
+	meta, err := readAvroHeader(count)
+	if _, refused := errors.AsType[*InputError](err); err == io.EOF || refused {
+		return err // an empty input has no records
+	} else if err != nil {
 		return s.fail("its header", err)
 	}
 	schema := &avroSchema{codec: AvroCodec(meta["avro.codec"])}
@@ -157,70 +151,4 @@ func (s *avroSplitter) readHeader() error {
 	s.layout = &Layout{avro: schema, context: string(meta["avro.schema"])}
 	s.offset = count.n
 	return nil
-}
-
-var errAvroHeader = errors.New("the Avro file is damaged: its header cannot be read")
-
-// readAvroMetadata reads a map of bytes.
-func readAvroMetadata(r *countingReader) (map[string][]byte, error) {
-	meta := map[string][]byte{}
-	for {
-		n, err := binary.ReadVarint(r)
-		if err != nil {
-			return nil, err
-		}
-		if n < 0 { // then the size of the block follows
-			if n = -n; n < 0 {
-				return nil, errAvroHeader
-			}
-			if _, err := binary.ReadVarint(r); err != nil {
-				return nil, err
-			}
-		}
-		if n == 0 {
-			return meta, nil
-		}
-		for range n {
-			key, err := readAvroBytes(r)
-			if err != nil {
-				return nil, err
-			}
-			value, err := readAvroBytes(r)
-			if err != nil {
-				return nil, err
-			}
-			meta[string(key)] = value
-		}
-	}
-}
-
-func readAvroBytes(r *countingReader) ([]byte, error) {
-	n, err := binary.ReadVarint(r)
-	if err != nil {
-		return nil, err
-	}
-	if n < 0 || r.n+n > maxAvroHeader {
-		return nil, errAvroHeader
-	}
-	return appendFull(nil, r, int(n))
-}
-
-// countingReader counts the bytes that are read.
-type countingReader struct {
-	r *bufio.Reader
-	n int64
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
-func (c *countingReader) ReadByte() (byte, error) {
-	b, err := c.r.ReadByte()
-	if err == nil {
-		c.n++
-	}
-	return b, err
 }
