@@ -65,19 +65,10 @@ func (e exported) recordText(t *testing.T, fields []*spannerpb.StructType_Field,
 	return strings.Join(values, "\x00")
 }
 
-// limit is one of Spanner's limits or, under the race detector, which takes ten
-// times as long, a tenth of it; the long run has it whole.
-func limit(n int) int {
-	if hasRaceDetector && randtest.Factor() == 1 {
-		return n / 10
-	}
-	return n
-}
-
 // TestManyPartitions reads as many partitions as Spanner makes by default at
 // most, a third more of them empty.
 func TestManyPartitions(t *testing.T) {
-	partitions := limit(10_000)
+	partitions := randtest.Size(10_000)
 	s := startSpanner(t, emulator.Options{Partitions: partitions, Messages: emulator.Messages{TargetBytes: 100, MaxBytes: 100}}, thingsDDL)
 	rows := make([][]*structpb.Value, partitions+10)
 	for i := range rows {
@@ -121,7 +112,7 @@ func TestManyColumns(t *testing.T) {
 // larger than a chunk may be.
 func TestLargeCells(t *testing.T) {
 	s := startSpanner(t, emulator.Options{}, "CREATE TABLE `Table` (Id INT64, Text STRING(MAX), Raw BYTES(MAX)) PRIMARY KEY (Id)")
-	size := limit(10<<20 - 16) // its encoding adds some bytes
+	size := randtest.Size(10<<20 - 16) // its encoding adds some bytes
 	long, raw := strings.Repeat("🌍", size/4), base64.StdEncoding.EncodeToString(make([]byte, size))
 	null := structpb.NewNullValue()
 	s.insert(t, "Table", []string{"Id", "Text", "Raw"}, [][]*structpb.Value{

@@ -190,7 +190,7 @@ func edgesOf(dialect databasepb.DatabaseDialect, size int) edges {
 // format and compression, in both dialects.
 func TestImportOfExtremes(t *testing.T) {
 	size := 1 << 20
-	if randtest.Factor() > 1 && !hasRaceDetector {
+	if randtest.Factor() > 1 && !randtest.RaceDetector {
 		size = 10 << 20 // the most that a value can have
 	}
 	for _, dialect := range []databasepb.DatabaseDialect{databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, databasepb.DatabaseDialect_POSTGRESQL} {

@@ -23,6 +23,7 @@ import (
 	"spanbulk/internal/fault"
 	"spanbulk/internal/format"
 	"spanbulk/internal/lookup"
+	"spanbulk/internal/randtest"
 )
 
 const ddl = `CREATE TABLE Items (Id INT64, Name STRING(MAX)) PRIMARY KEY (Id)`
@@ -386,17 +387,19 @@ func TestOutputFails(t *testing.T) {
 func TestLargeRows(t *testing.T) {
 	f := start(t, emulator.Options{}, ddl)
 	const n = 12
+	size := randtest.Size(2_500_000)
 	for i := range n {
-		f.write("Items", []string{"Id", "Name"}, []*structpb.Value{text(strconv.Itoa(i)), text(strings.Repeat("x", 2_500_000))})
+		f.write("Items", []string{"Id", "Name"}, []*structpb.Value{text(strconv.Itoa(i)), text(strings.Repeat("x", size))})
 	}
 	o := itemOptions()
+	o.MaxBytes = randtest.Size(32 << 20)
 	lines, err := f.run(f.open(o), itemRecords(upTo(n)...))
-	if err != nil || len(lines) != n || len(lines[n-1]) < 2_500_000 {
+	if err != nil || len(lines) != n || len(lines[n-1]) < size {
 		t.Fatalf("%d lines, %v", len(lines), err)
 	}
 	// The first two are gathered before a row has told how large rows are.
 	if got := o.Progress.Batches.Load(); got < 2+n-8 {
-		t.Errorf("%d batches for 30 MB of rows", got)
+		t.Errorf("%d batches for %d rows of %d bytes", got, n, size)
 	}
 }
 
@@ -426,7 +429,8 @@ func TestLargeRowsAfterSmallOnes(t *testing.T) {
 // Many records of one large row do not make a large batch: their output is made
 // as it is written.
 func TestManyRecordsOfALargeRow(t *testing.T) {
-	const n, size = 300, 100_000
+	const size = 100_000
+	n := randtest.Size(300)
 	f := start(t, emulator.Options{}, ddl)
 	f.write("Items", []string{"Id", "Name"}, []*structpb.Value{text("7"), text(strings.Repeat("x", size))})
 	o := itemOptions()

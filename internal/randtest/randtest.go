@@ -25,6 +25,19 @@ func Factor() int {
 	return max(1, factor)
 }
 
+// Size is n, a size that is itself the point of a test. Under the race detector,
+// which makes large values ten times as dear, it is a tenth of n, but in the long
+// run.
+func Size(n int) int {
+	if RaceDetector && !Long() {
+		return n / 10
+	}
+	return n
+}
+
+// Long says that this is the long run: SPANBULK_TEST_ROUNDS is 10 or more.
+func Long() bool { return Factor() >= 10 }
+
 // Seed returns SPANBULK_TEST_SEED, else a new seed. If the test fails it says how
 // to repeat it.
 func Seed(t testing.TB) uint64 {

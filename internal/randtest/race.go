@@ -1,0 +1,6 @@
+//go:build race
+
+package randtest
+
+// RaceDetector says that the test runs under the race detector.
+const RaceDetector = true
