@@ -202,7 +202,17 @@ func (a *app) runTail(ctx context.Context, p *tailPlan) error {
 		err = context.Cause(ctx) // an interrupted run is never a success
 	}
 	p.count(s)
+	if err == nil {
+		s.leaveOutReadAhead()
+	}
 	return a.finish(ctx, &p.options.report, s, err)
+}
+
+// leaveOutReadAhead takes what Spanner had sent when the tail was done, as with
+// --max-records, out of the records that came in: nothing was to be done with it.
+func (s *summary) leaveOutReadAhead() {
+	s.Tail.RecordsReadAhead = s.RecordsUndecided
+	s.RecordsIn, s.RecordsUndecided = s.RecordsIn-s.RecordsUndecided, 0
 }
 
 // tailSummary has what only a tail has, under the documents' names.
@@ -215,6 +225,7 @@ type tailSummary struct {
 	RecordsSkippedWithoutChange int64      `json:"changeStreamRecordsSkippedWithoutChange"`
 	ColumnOccurrencesFiltered   int64      `json:"changeStreamColumnOccurrencesFiltered"`
 	RecordsRepeated             int64      `json:"recordsRepeated"`
+	RecordsReadAhead            int64      `json:"recordsReadAhead"`
 	Lines                       int64      `json:"lines"`
 	MissedHeartbeats            int64      `json:"missedHeartbeats"`
 	QueryRetries                int64      `json:"queryRetries"`
@@ -224,7 +235,7 @@ type tailSummary struct {
 
 // count takes the engine's counters into the summary. Of the records that came
 // in, those that a filter or --jq dropped are skipped, and those not yet written
-// undecided: they are read again.
+// undecided: they are read again by the next run with the same --state.
 func (p *tailPlan) count(s *summary) {
 	c := p.tail.Progress
 	s.Bytes = c.Bytes.Load()
