@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"cloud.google.com/go/spanner/admin/database/apiv1/databasepb"
-	"github.com/cloudspannerecosystem/memefish"
 	"github.com/spf13/cobra"
 
 	"spanbulk/internal/database"
 	"spanbulk/internal/emulator"
+	"spanbulk/internal/emulator/catalog"
 	"spanbulk/internal/emulator/postgres"
 	"spanbulk/internal/fault"
 )
@@ -264,22 +264,15 @@ func readDDL(path string, dialect dialectWord) ([]ddlStatement, error) {
 
 // splitDDL cuts a file at the semicolons that end statements.
 func splitDDL(path, text string, dialect dialectWord) ([]string, error) {
+	split := catalog.Split
 	if dialect == wordPostgreSQL {
-		statements, err := postgres.Split(text)
-		if err != nil {
-			return nil, fault.Reading(err, "read", "DDL file "+path)
-		}
-		return statements, nil
+		split = postgres.Split
 	}
-	parts, err := memefish.SplitRawStatements(path, text)
+	statements, err := split(text)
 	if err != nil {
-		return nil, fmt.Errorf("read DDL file: %w", err)
+		return nil, fault.Reading(err, "read", "DDL file "+path)
 	}
-	var out []string
-	for _, p := range parts {
-		out = append(out, p.Statement)
-	}
-	return out, nil
+	return statements, nil
 }
 
 // commentLines is how many lines of comments and blanks a statement starts with.

@@ -53,18 +53,14 @@ func (e *editor) statement() error {
 	return e.apply(ddl)
 }
 
-// parseDDL parses a statement. The parser panics where a text ends within an
-// escape: that is its way of refusing it.
 func parseDDL(statement string) (ddl ast.DDL, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			ddl, err = nil, status.Error(codes.InvalidArgument, "Error parsing Spanner DDL statement: Syntax error: a literal is not closed")
+	err = Guard(unclosedLiteral(), func() error {
+		if ddl, err = memefish.ParseDDL("", statement); err != nil {
+			return syntaxError(err)
 		}
-	}()
-	if ddl, err = memefish.ParseDDL("", statement); err != nil {
-		return nil, syntaxError(err)
-	}
-	return ddl, nil
+		return nil
+	})
+	return ddl, err
 }
 
 // DatabaseName is the name in a CREATE DATABASE statement.

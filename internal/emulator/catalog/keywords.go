@@ -28,7 +28,7 @@ func ParseableFunctions(text string) string {
 	lex := &memefish.Lexer{File: &token.File{Buffer: text}}
 	for {
 		before := lex.Token
-		if err := lex.NextToken(); err != nil || lex.Token.Kind == token.TokenEOF {
+		if err := NextToken(lex); err != nil || lex.Token.Kind == token.TokenEOF {
 			return string(out) // the parser says what is wrong
 		}
 		if lex.Token.Kind != "(" {

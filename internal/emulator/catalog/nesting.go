@@ -22,7 +22,7 @@ func CheckNesting(text string) error {
 	lex := &memefish.Lexer{File: &token.File{Buffer: text}}
 	depth, prefixes := 0, 0
 	for {
-		if err := lex.NextToken(); err != nil {
+		if err := NextToken(lex); err != nil {
 			return nil // the parser says what is wrong
 		}
 		prefixes++

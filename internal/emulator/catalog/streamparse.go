@@ -282,17 +282,13 @@ func (p *streamParser) next() {
 	}
 }
 
-// advance reads a token. The lexer panics where a text ends within an escape.
-func (p *streamParser) advance() (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = status.Error(codes.InvalidArgument, "Error parsing Spanner DDL statement: Syntax error: a literal is not closed")
+func (p *streamParser) advance() error {
+	return Guard(unclosedLiteral(), func() error {
+		if err := p.lex.NextToken(); err != nil {
+			return syntaxError(err)
 		}
-	}()
-	if err := p.lex.NextToken(); err != nil {
-		return syntaxError(err)
-	}
-	return nil
+		return nil
+	})
 }
 
 func (p *streamParser) unexpected(want string) {

@@ -9,6 +9,7 @@ import (
 	"github.com/cloudspannerecosystem/memefish/ast"
 	"github.com/cloudspannerecosystem/memefish/token"
 
+	"spanbulk/internal/emulator/catalog"
 	"spanbulk/internal/emulator/value"
 )
 
@@ -136,7 +137,7 @@ func (a *analyzer) spelling(n ast.Expr) string {
 func foldNames(text string) string {
 	var out strings.Builder
 	l := &memefish.Lexer{File: &token.File{Buffer: text}}
-	for l.NextToken() == nil && l.Token.Kind != token.TokenEOF {
+	for catalog.NextToken(l) == nil && l.Token.Kind != token.TokenEOF {
 		raw := l.Token.Raw
 		if l.Token.Kind != token.TokenString && l.Token.Kind != token.TokenBytes {
 			raw = strings.ToLower(raw)

@@ -1,6 +1,7 @@
 package sql_test
 
 import (
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -78,6 +79,8 @@ func TestAggregates(t *testing.T) {
 		{sql: "SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM Orders GROUP BY Id)", rows: []string{"2"}},
 		{sql: "SELECT Age, (SELECT COUNT(*) FROM Orders o WHERE o.Id > Age) FROM Users GROUP BY Age ORDER BY Age LIMIT 2", rows: []string{"NULL, 0", "20, 0"}},
 		{sql: "SELECT Name, COUNT(*) FROM Users", code: codes.InvalidArgument, message: "Expression references column Name which is neither grouped nor aggregated"},
+		{sql: strings.Repeat(" ", 7000) + `SELECT '\x`, code: codes.InvalidArgument},
+		{sql: strings.Repeat(" ", 7000) + `SELECT '\x; SELECT`, code: codes.InvalidArgument},
 		{sql: "SELECT UPPER(name || 'x') FROM Users GROUP BY upper(Name || 'x') ORDER BY 1 LIMIT 2", rows: []string{"NULL", `"ADAX"`}},
 		{sql: "SELECT CONCAT(Name, 'X') FROM Users GROUP BY CONCAT(Name, 'x')", code: codes.InvalidArgument, message: "neither grouped nor aggregated"},
 		{sql: "SELECT Age FROM Users GROUP BY Age HAVING Name = 'x'", code: codes.InvalidArgument, message: "neither grouped nor aggregated"},

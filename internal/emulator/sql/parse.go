@@ -79,22 +79,20 @@ func parseStatement(text string) (stmt ast.Statement, single string, err error) 
 	if !utf8.ValidString(text) {
 		return nil, "", invalid("Invalid UTF-8 in the SQL statement")
 	}
-	if single, err = singleStatement(text); err != nil {
-		return nil, "", err
-	}
-	if err := catalog.CheckNesting(single); err != nil {
-		return nil, "", err
-	}
-	// memefish reports by panicking inside; one that gets out is its way of
-	// refusing a text, not ours of failing.
-	defer func() {
-		if r := recover(); r != nil {
-			stmt, err = nil, invalid("Syntax error: the statement cannot be parsed")
+	err = catalog.Guard(invalid("Syntax error: the statement cannot be parsed"), func() error {
+		if single, err = singleStatement(text); err != nil {
+			return err
 		}
-	}()
-	stmt, err = memefish.ParseStatement("", catalog.ParseableFunctions(single))
+		if err := catalog.CheckNesting(single); err != nil {
+			return err
+		}
+		if stmt, err = memefish.ParseStatement("", catalog.ParseableFunctions(single)); err != nil {
+			return syntaxErrorIn(single, err)
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, "", syntaxErrorIn(single, err)
+		return nil, "", err
 	}
 	return stmt, single, nil
 }
@@ -150,7 +148,7 @@ func singleStatement(text string) (string, error) {
 
 func firstToken(text string) (token.TokenKind, bool) {
 	lex := &memefish.Lexer{File: &token.File{Buffer: text}}
-	if err := lex.NextToken(); err != nil {
+	if err := catalog.NextToken(lex); err != nil {
 		return "", false
 	}
 	return lex.Token.Kind, lex.Token.Kind == token.TokenEOF
