@@ -35,6 +35,8 @@ func conversion(from, to *value.Type, loc *time.Location) convert {
 		return toTimestamp(from, loc)
 	case value.UUIDCode:
 		return toUUID(from)
+	case value.IntervalCode:
+		return toInterval(from)
 	case value.EnumCode:
 		if from.Code == value.Int64Code {
 			return func(v value.Value) (value.Value, error) { return value.Enum(to, v.AsInt64()), nil }
@@ -274,6 +276,19 @@ func toTimestamp(from *value.Type, loc *time.Location) convert {
 		return func(v value.Value) (value.Value, error) { return parseTimestamp(v.AsString(), loc) }
 	}
 	return nil
+}
+
+func toInterval(from *value.Type) convert {
+	if from.Code != value.StringCode {
+		return nil
+	}
+	return func(v value.Value) (value.Value, error) {
+		i, ok := value.ParseInterval(v.AsString())
+		if !ok {
+			return value.Value{}, badValue(value.IntervalType, v)
+		}
+		return i, nil
+	}
 }
 
 func toUUID(from *value.Type) convert {
