@@ -51,6 +51,8 @@ func FuzzPreparePostgreSQL(f *testing.F) {
 		`SELECT substr("Name", -1, 2), left("Name", -1), greatest(n, 1), concat(k, n, NULL), coalesce(n, 0), date_trunc('week', at), extract(doy from d), array_length(tags, 1), tags[1] FROM items`,
 		`SELECT a.k IS DISTINCT FROM b.k, EXISTS (SELECT 1 FROM items c WHERE c.k = a.k), ARRAY(SELECT k FROM items) FROM items a LEFT JOIN items b USING (n)`,
 		`SELECT t.table_name, c.spanner_type FROM information_schema.tables t JOIN information_schema.columns c ON c.table_name = t.table_name WHERE t.table_schema = 'public'`,
+		`SELECT at - interval '1 mon 2 days 03:04', now() - at, '1.5 weeks ago'::interval::text, d - d, extract(epoch from at), ('{1,NULL,"2"}'::bigint[])[1] FROM items WHERE at > now() - interval '7 days'`,
+		`SELECT j @> '{"a":[1]}', j <@ '[]', j ? 'a', j ?| '{a,b}', tags && ARRAY['x'], "Name" !~ '^o', ~k + 1, n # 2 FROM items ORDER BY "Name" || 'x'`,
 		`WITH w AS (SELECT n FROM items WHERE n IS NOT NULL) SELECT x, w.n * w.n FROM w, unnest(ARRAY[1,2]) AS x WHERE x <> ALL (ARRAY[2])`,
 	} {
 		f.Add(seed)
