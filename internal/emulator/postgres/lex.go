@@ -7,6 +7,9 @@ import (
 	"github.com/cloudspannerecosystem/memefish/token"
 )
 
+// blanks are what PostgreSQL passes over; other blanks of Unicode are letters.
+const blanks = " \t\r\n\f\v"
+
 type kind uint8
 
 const (
@@ -74,7 +77,7 @@ func (l *lexer) blanks() error {
 	for l.at < len(l.text) {
 		rest := l.text[l.at:]
 		switch {
-		case strings.IndexByte(" \t\r\n\f\v", rest[0]) >= 0:
+		case strings.IndexByte(blanks, rest[0]) >= 0:
 			l.at++
 		case strings.HasPrefix(rest, "--"):
 			n := strings.IndexByte(rest, '\n')

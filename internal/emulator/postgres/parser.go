@@ -60,7 +60,7 @@ func newParser(text string) (*parser, error) {
 
 // Parse reads one statement.
 func Parse(text string) (*Statement, error) {
-	if strings.TrimSpace(text) == "" {
+	if strings.Trim(text, blanks) == "" {
 		return nil, status.Error(codes.InvalidArgument, "Invalid request: the SQL statement is empty")
 	}
 	if !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0 {
@@ -298,12 +298,12 @@ func Split(text string) ([]string, error) {
 			continue
 		}
 		if some {
-			out = append(out, strings.TrimSpace(text[start:l.at-1]))
+			out = append(out, strings.TrimRight(text[start:l.at-1], blanks))
 		}
 		some = false
 	}
 	if some {
-		out = append(out, strings.TrimSpace(text[start:]))
+		out = append(out, strings.TrimRight(text[start:], blanks))
 	}
 	return out, nil
 }
