@@ -33,6 +33,10 @@ With --dialect postgresql the database is of the PostgreSQL dialect, and so are 
 statements of --ddl. What either dialect has and this server has not answers
 UNIMPLEMENTED and names itself: DML, window functions.
 
+Columns of PROTO and ENUM types need CREATE PROTO BUNDLE in --ddl, and what describes
+the types of the bundle: --proto-descriptors takes what
+protoc --descriptor_set_out=FILE writes, in place of the gcloud flag of that name.
+
 With --chaos RATE each call of the Spanner service goes wrong with that
 probability, to try what a program makes of it: UNAVAILABLE before the work or
 after it, with the answer lost; ABORTED and RESOURCE_EXHAUSTED with a delay to
@@ -52,6 +56,10 @@ const emulatorExample = `  # One database with a schema and rows from files name
   # One of the PostgreSQL dialect
   spanbulk emulator --database projects/p/instances/i/databases/shop --dialect postgresql --ddl schema.sql
 
+  # With columns of the types that music.proto has
+  protoc --descriptor_set_out=music.pb music.proto
+  spanbulk emulator --database projects/p/instances/i/databases/shop --ddl schema.sql --proto-descriptors music.pb
+
   # With one call in twenty going wrong
   spanbulk emulator --database projects/p/instances/i/databases/shop --ddl schema.sql --chaos 0.05
 
@@ -66,6 +74,7 @@ type emulatorOptions struct {
 	name    databaseFlags
 	listen  string
 	ddl     string
+	protos  string
 	data    string
 	dialect dialectWord
 	chaos   rateValue
@@ -117,6 +126,7 @@ func newEmulatorCommand(a *app) *cobra.Command {
 	g := group{fs, groupServe}
 	g.text(&o.listen, "listen", "`host:port` to serve on; port 0 takes any that is free")
 	g.text(&o.ddl, "ddl", "`file` with the statements that make the schema")
+	g.text(&o.protos, "proto-descriptors", "`file` that describes the types of the PROTO BUNDLE in --ddl: a FileDescriptorSet, as protoc --descriptor_set_out writes it")
 	g.text(&o.data, "data", "`directory` with rows to load: one that export wrote, or files as Orders.csv, Orders.ndjson, Orders.avro")
 	g.value(&choiceValue[dialectWord]{target: &o.dialect, choices: []dialectWord{wordGoogleSQL, wordPostgreSQL}}, "dialect", "`dialect` of the database: googlesql, postgresql")
 	g.value(&o.chaos, "chaos", "`rate`, from 0 to 1, of calls that go wrong at random")
@@ -134,6 +144,9 @@ func (o *emulatorOptions) validate(a *app) (database.Name, error) {
 	if _, err := net.LookupPort("tcp", port); err != nil {
 		return database.Name{}, usagef("--listen %q: port %s is not a number from 0 to 65535", o.listen, port)
 	}
+	if err := o.validateProtos(); err != nil {
+		return database.Name{}, err
+	}
 	name, err := o.name.name(a.from)
 	if err != nil {
 		return name, err
@@ -150,6 +163,10 @@ func (a *app) runEmulator(ctx context.Context, o *emulatorOptions, name database
 	if err != nil {
 		return err
 	}
+	descriptors, err := readDescriptors(o.protos)
+	if err != nil {
+		return err
+	}
 	server, err := emulator.New(emulator.Options{ChangeStreams: emulator.ChangeStreams{ShuffleEvery: o.shuffle}})
 	if err != nil {
 		return err
@@ -159,9 +176,9 @@ func (a *app) runEmulator(ctx context.Context, o *emulatorOptions, name database
 	if o.dialect == wordPostgreSQL {
 		dialect = databasepb.DatabaseDialect_POSTGRESQL
 	}
-	if err := server.CreateDatabase(ctx, name.String(), dialect, texts(statements)...); err != nil {
+	if err := server.CreateDatabaseWith(ctx, name.String(), dialect, descriptors, texts(statements)...); err != nil {
 		if failed, ok := errors.AsType[*emulator.StatementError](err); ok {
-			return fault.Reading(failed.Err, "apply", fmt.Sprintf("%s:%d", o.ddl, statements[failed.Index].line))
+			return o.ddlFault(failed, statements[failed.Index])
 		}
 		return fault.Reading(err, "create", name.String())
 	}

@@ -147,6 +147,12 @@ func (e *StatementError) Unwrap() error { return e.Err }
 // applies DDL statements to it. The error is a *StatementError if one of them
 // fails.
 func (s *Server) CreateDatabase(ctx context.Context, name string, dialect databasepb.DatabaseDialect, ddl ...string) error {
+	return s.CreateDatabaseWith(ctx, name, dialect, nil, ddl...)
+}
+
+// CreateDatabaseWith is CreateDatabase with what describes the types of proto
+// bundles, an encoded FileDescriptorSet.
+func (s *Server) CreateDatabaseWith(ctx context.Context, name string, dialect databasepb.DatabaseDialect, descriptors []byte, ddl ...string) error {
 	parts, err := parseDatabase(name)
 	if err != nil {
 		return err
@@ -160,6 +166,6 @@ func (s *Server) CreateDatabase(ctx context.Context, name string, dialect databa
 	if err := s.ensureInstance(parts.instance()); err != nil {
 		return err
 	}
-	_, err = s.createDatabase(parts, dialect, ddl, nil)
+	_, err = s.createDatabase(parts, dialect, ddl, descriptors)
 	return err
 }
