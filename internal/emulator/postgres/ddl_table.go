@@ -162,7 +162,14 @@ func (p *parser) column(constraint func(*ast.TableConstraint)) *ast.ColumnDef {
 			p.failAt(n.Pos(), "VECTOR LENGTH is for arrays")
 		}
 	}
-	for p.err == nil && p.columnConstraint(c, constraint) {
+	null := false
+	for p.err == nil && p.columnConstraint(c, &null, constraint) {
+	}
+	switch {
+	case null && c.PrimaryKey:
+		p.refused("Nullable <PRIMARY KEY> columns are not supported.")
+	case null && c.NotNull:
+		p.failAt(c.Name.Pos(), `conflicting NULL/NOT NULL declarations for column "`+c.Name.Name+`"`)
 	}
 	return c
 }
@@ -175,15 +182,13 @@ func commitTimestamp(t typeName) *ast.Options {
 }
 
 // columnConstraint reads one of NOT NULL, DEFAULT, GENERATED, PRIMARY KEY,
-// CHECK and REFERENCES; false if none comes.
-func (p *parser) columnConstraint(c *ast.ColumnDef, constraint func(*ast.TableConstraint)) bool {
+// CHECK and REFERENCES; false if none comes. null becomes true where it is NULL.
+func (p *parser) columnConstraint(c *ast.ColumnDef, null *bool, constraint func(*ast.TableConstraint)) bool {
 	switch at := p.tok().pos; {
 	case p.takeWords("not", "null"):
 		c.NotNull, c.Null = true, p.prevEnd()-4
 	case p.takeWords("null"):
-		if c.PrimaryKey {
-			p.refused("Nullable <PRIMARY KEY> columns are not supported.")
-		}
+		*null = true
 	case p.takeWords("primary", "key"):
 		c.PrimaryKey, c.Key = true, p.prevEnd()-3
 		p.notDeferrable()
