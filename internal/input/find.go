@@ -143,7 +143,50 @@ func findDirectory(dir string) ([]*File, error) {
 		return findGoogleExport(dir)
 	}
 	return nil, fault.New(codes.NotFound, "read", dir, "the directory holds no whole export: it has neither "+output.ManifestName+" nor "+googleExport).
-		WithHint("name the files, such as " + filepath.Join(dir, "*.ndjson"))
+		WithHint(filesHint(dir))
+}
+
+// filesHint suggests patterns for the files of records that are in a directory
+// without a manifest, or one below it.
+func filesHint(dir string) string {
+	var found []string
+	for _, pattern := range []string{"*", filepath.Join("*", "*")} {
+		paths, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			break // the directory's own name is none to put in a pattern
+		}
+		for _, path := range paths {
+			ending := endingOfRecords(filepath.Base(path))
+			like := filepath.Join(filepath.Dir(path), "*"+ending)
+			if ending != "" && len(found) < maxPatterns && !slices.Contains(found, like) {
+				found = append(found, like)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return "name the files with the records"
+	}
+	return "name the files: " + strings.Join(found, " ")
+}
+
+// maxPatterns is how many patterns a hint suggests.
+const maxPatterns = 3
+
+// endingOfRecords returns how the name of a file ends that says it holds records,
+// such as .csv.gz; empty for any other.
+func endingOfRecords(name string) string {
+	if strings.Contains(name, ".avro-") {
+		return ".avro-*" // as Google's export names them
+	}
+	kind, compression := format.FromName(name)
+	if kind == "" || strings.HasSuffix(name, "-manifest.json") {
+		return ""
+	}
+	stem := name
+	if compression != "" {
+		stem = strings.TrimSuffix(stem, filepath.Ext(stem))
+	}
+	return name[len(stem)-len(filepath.Ext(stem)):]
 }
 
 // findExport lists the files of an export of spanbulk's own.

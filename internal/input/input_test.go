@@ -259,6 +259,33 @@ func TestExportDirectory(t *testing.T) {
 	}
 }
 
+// TestDirectoryWithoutManifest suggests the files that are there.
+func TestDirectoryWithoutManifest(t *testing.T) {
+	for name, c := range map[string]struct {
+		files []string
+		want  string // with DIR for the directory
+	}{
+		"NDJSON":   {[]string{"a.ndjson", "b.ndjson"}, "name the files: DIR/*.ndjson"},
+		"Avro":     {[]string{"Orders-00.avro", "Orders-manifest.json"}, "name the files: DIR/*.avro"},
+		"Google's": {[]string{"T.avro-00000-of-00001"}, "name the files: DIR/*.avro-*"},
+		"CSV":      {[]string{"a.CSV.gz", "README.txt", "x.gz"}, "name the files: DIR/*.CSV.gz"},
+		"below":    {[]string{"Orders/0.csv.zst", "Orders/1.csv.zst"}, "name the files: DIR/Orders/*.csv.zst"},
+		"many":     {[]string{"a.avro", "a.csv", "a.jsonl", "b/a.ndjson"}, "name the files: DIR/*.avro DIR/*.csv DIR/*.jsonl"},
+		"none":     {[]string{"README.txt", ".keep"}, "name the files with the records"},
+	} {
+		files := map[string]string{}
+		for _, f := range c.files {
+			files[f] = ""
+		}
+		dir := write(t, files)
+		_, err := input.Find([]string{dir})
+		want := strings.ReplaceAll(filepath.FromSlash(c.want), "DIR", dir)
+		if got := fault.Hint(err); got != want {
+			t.Errorf("%s: hint %q, want %q", name, got, want)
+		}
+	}
+}
+
 // TestGoogleDirectory reads a directory as Google's export lays it out.
 func TestGoogleDirectory(t *testing.T) {
 	source := filepath.Join("..", "..", "..", "shared", "data", "google-avro-export")
