@@ -65,6 +65,9 @@ func (p *parser) queryName(q ast.QueryExpr) string {
 	case *ast.CompoundQuery:
 		return p.queryName(q.Queries[0])
 	case *ast.Select:
+		if len(q.Results) == 0 { // an error came before the select list
+			break
+		}
 		switch item := q.Results[0].(type) {
 		case *ast.Alias:
 			return item.As.Alias.Name
