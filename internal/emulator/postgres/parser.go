@@ -80,19 +80,6 @@ func Parse(text string) (*Statement, error) {
 	return &p.out, nil
 }
 
-// ParseExpr reads an expression, as DDL has them.
-func ParseExpr(text string) (ast.Expr, error) {
-	p, err := newParser(text)
-	if err != nil {
-		return nil, err
-	}
-	x := p.expr()
-	if p.err == nil && p.tok().kind != kindEnd {
-		p.unexpected()
-	}
-	return x, p.err
-}
-
 func (p *parser) statement() {
 	switch {
 	case p.isWord("select") || p.isWord("with") || p.isSign("("):

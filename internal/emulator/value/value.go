@@ -58,9 +58,6 @@ func String(s string) Value { return Value{typ: StringType, valid: true, s: s} }
 // Bytes is a BYTES value holding the bytes of s.
 func Bytes(s string) Value { return Value{typ: BytesType, valid: true, s: s} }
 
-// ProtoBytes is a PROTO of type t holding the encoded message s.
-func ProtoBytes(t *Type, s string) Value { return Value{typ: t, valid: true, s: s} }
-
 // Timestamp is a TIMESTAMP, to the nanosecond.
 func Timestamp(t time.Time) Value {
 	return Value{typ: TimestampType, valid: true, n: t.Unix(), lo: uint64(t.Nanosecond())}
