@@ -2,6 +2,8 @@ package format_test
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,5 +87,28 @@ func TestLinesOfTransformed(t *testing.T) {
 	records, err := decodeAll(t, refusalTable(schema.GoogleSQL), o, format.SplitOptions{Kind: format.CSV}, []byte("Id,Part\n1,\"a\n\nb\"\n2,c\n"))
 	if err != nil || len(records) != 2 || records[0].Line != 2 || records[1].Line != 5 || !bytes.Equal(records[1].Values[0], records[0].Values[0]) {
 		t.Errorf("error %v, records %+v", err, records)
+	}
+}
+
+// TestPlaceBeforeTransform: a field that its column cannot have is refused before
+// a program sees it, at the place it has without a program.
+func TestPlaceBeforeTransform(t *testing.T) {
+	input := []byte("Id,Part\n1,a\n\"x\",b\n\"x\"\"y\",b\n2,\"two\"\"\nlines\"\nx,b\n")
+	read := func(o format.DecodeOptions) (places []string) {
+		records, err := decodeAll(t, refusalTable(schema.GoogleSQL), o, format.SplitOptions{Kind: format.CSV}, input)
+		if err != nil || len(records) != 5 {
+			t.Fatalf("%d records, error %v", len(records), err)
+		}
+		for _, r := range records {
+			if r.Err != nil {
+				places = append(places, fmt.Sprintf("%d:%d: %v", r.Err.Line, r.Err.Byte, r.Err))
+			}
+		}
+		return places
+	}
+	want := read(format.DecodeOptions{})
+	got := read(format.DecodeOptions{Transform: func(dst, _ []byte) ([]byte, int, error) { return dst, 0, nil }})
+	if !slices.Equal(got, want) || len(want) != 3 {
+		t.Errorf("refused with a program: %q, without: %q", got, want)
 	}
 }

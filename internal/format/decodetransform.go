@@ -60,6 +60,7 @@ type jsonView struct {
 }
 
 type viewField struct {
+	label  string        // of the column, else the name
 	prefix []byte        // `{"name":` or `,"name":`
 	column *valueDecoder // nil: none of the table's, or none that the value fits
 	encode encodeFunc
@@ -103,9 +104,10 @@ func (v *jsonView) add(t *Target, name string, typ *avroType) error {
 	if err != nil {
 		return &LayoutError{&RecordError{Line: 1, Reason: fmt.Sprintf("the name of field %d is not UTF-8", len(v.fields)+1)}}
 	}
-	f := viewField{prefix: append(prefix, ':'), typ: typ}
+	f := viewField{label: name, prefix: append(prefix, ':'), typ: typ}
 	if t != nil {
 		if column := t.find(name); column >= 0 && t.decoders[column].text != nil {
+			f.label = t.label(column)
 			f.bind(&t.decoders[column])
 		}
 	}
@@ -174,7 +176,7 @@ func (d *Decoder) viewCSV(r *Record, c *Chunk, v *jsonView) {
 			}
 		}
 		if err != nil {
-			d.refuseAt(r, c, field.start, string(bytes.Trim(f.prefix, `{,":`)), err)
+			d.refuseAt(r, c, field.at, f.label, err)
 			return
 		}
 	}
@@ -209,7 +211,7 @@ func (d *Decoder) transformAvro(in *avroReader, r *Record, t *Target, c *Chunk, 
 			return &InputError{Line: r.Line, Reason: err.Error()}
 		}
 		if err != nil {
-			refuse(r, &RecordError{Field: string(bytes.Trim(f.prefix, `{,":`)), Reason: err.Error()})
+			refuse(r, &RecordError{Field: f.label, Reason: err.Error()})
 			in.pos = at
 			if err := in.skip(f.typ); err != nil {
 				return &InputError{Line: r.Line, Reason: err.Error()}
