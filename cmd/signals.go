@@ -31,9 +31,9 @@ func (e *signalError) exitCode() int {
 	return exitFailed
 }
 
-// catchSignals returns a context that the first SIGINT, SIGTERM or SIGHUP ends; a second
-// calls exit at once. The first also has no more written to err than it takes at
-// once. stop gives the signals back and waits for the goroutine.
+// catchSignals returns a context that the first SIGINT, SIGTERM or SIGHUP ends; a
+// second calls exit at once. The first also hurries what is written to err. stop
+// gives the signals back and waits for the goroutine.
 //
 // SIGPIPE is caught too: otherwise the runtime would end the process in the
 // middle of the first write to a stdout that nobody reads, and files being
@@ -43,8 +43,8 @@ func catchSignals(parent context.Context, err *pipe.Writer, exit func(int)) (ctx
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	pipe := make(chan os.Signal, 1)
-	signal.Notify(pipe, syscall.SIGPIPE)
+	broken := make(chan os.Signal, 1) // never received from
+	signal.Notify(broken, syscall.SIGPIPE)
 
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -53,7 +53,7 @@ func catchSignals(parent context.Context, err *pipe.Writer, exit func(int)) (ctx
 	}()
 	return ctx, func() {
 		signal.Stop(signals)
-		signal.Stop(pipe)
+		signal.Stop(broken)
 		close(quit)
 		<-done
 		cancel(nil)

@@ -237,10 +237,13 @@ func (a *app) writeSummary(ctx context.Context, path string, s *summary) error {
 	return nil
 }
 
-// writeFile is os.WriteFile, but that nobody needs to read a named pipe when the
-// run has been interrupted.
+// writeFile is os.WriteFile, but that a pipe which nobody reads does not hold up
+// the end of a run that is to end.
 func writeFile(ctx context.Context, path string, raw []byte) error {
-	f, err := pipe.Open(ctx, path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
+		return os.WriteFile(path, raw, 0o666)
+	}
+	f, err := pipe.OpenWriter(ctx, path)
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,18 @@ import (
 )
 
 // Open is os.OpenFile, but where path is a named pipe that nobody has opened at
-// its other end, the end of ctx ends the wait; the error is then its cause.
+// its other end, the end of ctx ends the wait; the error is then its cause. A pipe
+// that is read already can be opened for writing after that, too.
 func Open(ctx context.Context, path string, flag int, perm fs.FileMode) (*os.File, error) {
 	if info, err := os.Stat(path); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
 		return os.OpenFile(path, flag, perm)
+	}
+	if ctx.Err() != nil && flag&os.O_WRONLY != 0 {
+		f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK, perm)
+		if errors.Is(err, syscall.ENXIO) { // nobody reads it
+			err = context.Cause(ctx)
+		}
+		return f, err
 	}
 	opened, released := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -70,8 +78,8 @@ type File struct {
 	stop func() bool
 }
 
-// OpenWriter opens a pipe or a device for writing, as Open does. What is written
-// to it is given up within Patience of ctx's end.
+// OpenWriter opens a pipe or a device for writing, as Open does. From ctx's end on
+// a write is given up after Patience, and with it all that follow.
 func OpenWriter(ctx context.Context, path string) (*File, error) {
 	f, err := Open(ctx, path, os.O_WRONLY, 0)
 	if err != nil {

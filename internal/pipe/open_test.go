@@ -33,6 +33,28 @@ func TestOpenNamedPipe(t *testing.T) {
 			}
 		})
 	}
+	t.Run("writer to a reader, after the end", func(t *testing.T) {
+		r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(ended)
+		w, err := pipe.OpenWriter(ctx, path)
+		if err != nil {
+			t.Fatalf("a pipe that is read is not opened: %v", err)
+		}
+		if _, err := io.WriteString(w, "summary"); err != nil {
+			t.Error(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		if got, err := io.ReadAll(r); string(got) != "summary" || err != nil {
+			t.Errorf("read %q, %v", got, err)
+		}
+	})
 	t.Run("both", func(t *testing.T) {
 		go func() {
 			w, err := pipe.Open(t.Context(), path, os.O_WRONLY, 0)
