@@ -41,6 +41,9 @@ func TestPostgreSQLDDLForms(t *testing.T) {
 			"CREATE TABLE t ( k bigint NOT NULL, a character varying, b character varying, c character varying, PRIMARY KEY(k) );CREATE INDEX i ON t (b, a NULLS FIRST) INCLUDE (c) WHERE (a IS NOT NULL AND b IS NOT NULL)"},
 		{`CREATE TABLE "left" (k bigint PRIMARY KEY, "like" text, "between" text, "values" text, "order" text, "time" text, year text);CREATE VIEW v SECURITY INVOKER AS SELECT "like" FROM "left"`,
 			`CREATE TABLE "left" ( k bigint NOT NULL, "like" character varying, "between" character varying, "values" character varying, "order" character varying, "time" character varying, year character varying, PRIMARY KEY(k) );CREATE VIEW v SQL SECURITY INVOKER AS SELECT "like" FROM "left"`},
+		{"CREATE TABLE t (k bigint PRIMARY KEY, a boolean DEFAULT (1 > 0) NOT NULL, b boolean DEFAULT (NOT true), c text DEFAULT (('z')), d bigint DEFAULT (1 + 2) * 3)",
+			"CREATE TABLE t ( k bigint NOT NULL, a boolean DEFAULT (1 > 0) NOT NULL, b boolean DEFAULT (NOT true), c character varying DEFAULT 'z'::character varying, d bigint DEFAULT (1 + 2) * 3, PRIMARY KEY(k) )"},
+		{"CREATE SEQUENCE s BIT_REVERSED_POSITIVE START COUNTER 50 SKIP RANGE 5, 10", "CREATE SEQUENCE s BIT_REVERSED_POSITIVE SKIP RANGE 5 10 START COUNTER WITH 50"},
 	} {
 		got, err := postgreSQLDDL(t, c.script)
 		if got != c.want {
@@ -81,6 +84,7 @@ func TestPostgreSQLDDLRefused(t *testing.T) {
 		{`CREATE TABLE t (k text COLLATE "C" PRIMARY KEY)`, "<COLLATE> clause is not supported in column definition.", codes.FailedPrecondition},
 		{"CREATE TABLE t (k bigint PRIMARY KEY, at timestamptz) TTL INTERVAL '-1 day' ON at", "TTL interval must be greater than or equal to zero", codes.InvalidArgument},
 		{"CREATE TABLE t (k bigint PRIMARY KEY, at timestamptz) TTL INTERVAL 'filbert' ON at", `invalid input syntax for type interval: "filbert"`, codes.InvalidArgument},
+		{"CREATE TABLE t (k bigint PRIMARY KEY, v text DEFAULT 5)", "Expression 5 does not have type character varying", codes.InvalidArgument},
 		{"CREATE TABLE t (k numeric PRIMARY KEY)", "k has type numeric, but is part of the key of Table t.", codes.InvalidArgument},
 		{"CREATE TABLE t (k bigint PRIMARY KEY, j jsonb[], PRIMARY KEY (j))", "Primary key can be only defined once.", codes.FailedPrecondition},
 		{users + "ALTER TABLE users ADD UNIQUE (name)", "Constraint type is not supported.", codes.FailedPrecondition},

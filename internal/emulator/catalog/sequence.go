@@ -235,7 +235,7 @@ func (q *Sequence) ddl(p printer) string {
 		text += fmt.Sprintf(" SKIP RANGE %d %d", *lo, *hi)
 	}
 	if n := q.number(sequenceStart); n != nil {
-		text += fmt.Sprintf(" START COUNTER %d", *n)
+		text += fmt.Sprintf(" START COUNTER WITH %d", *n)
 	}
 	return text
 }

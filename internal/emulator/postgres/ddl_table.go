@@ -218,16 +218,18 @@ func (p *parser) columnConstraint(c *ast.ColumnDef, null *bool, constraint func(
 	return true
 }
 
+// defaultExpr reads what follows DEFAULT. Parentheses stay, as without them a
+// comparison or a NOT would be none of it, but for those around a literal.
 func (p *parser) defaultExpr(at token.Pos) *ast.ColumnDefaultExpr {
-	d := &ast.ColumnDefaultExpr{Default: at, Expr: p.operators()}
-	for {
-		paren, ok := d.Expr.(*ast.ParenExpr)
-		if !ok {
-			break
-		}
-		d.Expr = paren.Expr
+	x := p.operators()
+	d := &ast.ColumnDefaultExpr{Default: at, Expr: x, Rparen: p.prevEnd() - 1}
+	for paren, ok := x.(*ast.ParenExpr); ok; paren, ok = x.(*ast.ParenExpr) {
+		x = paren.Expr
 	}
-	d.Rparen = p.prevEnd() - 1
+	switch x.(type) {
+	case *ast.IntLiteral, *ast.FloatLiteral, *ast.StringLiteral, *ast.BoolLiteral, *ast.NullLiteral:
+		d.Expr = x
+	}
 	return d
 }
 

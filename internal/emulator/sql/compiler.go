@@ -37,7 +37,7 @@ func (c Compiler) Compile(schema *catalog.Schema, t *catalog.Table, e *catalog.E
 	x, err := s.expr(e.Node)
 	if err == nil {
 		if x, err = a.coerce(x, typ); err == errMismatch {
-			err = invalid("Expression %s does not have type %s", e.Text, typ)
+			err = a.invalid("Expression %s does not have type %s", e.Text, typ)
 		}
 	}
 	if err == nil && a.volatile && !isDefault(t, e) {
