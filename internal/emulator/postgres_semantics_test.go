@@ -58,6 +58,9 @@ func TestPostgreSQLSemantics(t *testing.T) {
 		{`SELECT interval '1 day' = interval '24 hours', interval '1 mon' > interval '29 days', interval '1 year' < '11 months'`, "true,true,false"},
 		{`SELECT k FROM items WHERE at > '2024-03-01'::timestamptz - interval '7 days' AND at < now() - interval '1 day'`, "1"},
 		{`SELECT NULL, coalesce(NULL, NULL)`, "-,-"},
+		// A query in parentheses is an operand, a list's item, a table or a query.
+		{`SELECT ((SELECT 1) + 1), 1 + ((SELECT 2)), (((SELECT 1)) + ((SELECT 2))), 2 IN ((SELECT 1), 2), 1 IN ((SELECT 1)), ARRAY((SELECT 1)), EXISTS ((SELECT 1) LIMIT 1)`, "2,3,3,true,true,[1],true"},
+		{`SELECT x, y FROM ((SELECT 1 AS x) AS a JOIN (SELECT 1 AS y) AS b ON x = y), ((SELECT 2 AS z) LIMIT 1) c`, "1,1"},
 	} {
 		if got := f.rows(t, c.sql, nil); got != c.want {
 			t.Errorf("%s\ngot  %s\nwant %s", c.sql, got, c.want)
@@ -80,6 +83,12 @@ func TestPostgreSQLMessages(t *testing.T) {
 		{`SELECT "left"(n) FROM items`, "InvalidArgument desc = function left(numeric) does not exist"},
 		{`SELECT safe_divide(1, 2)`, "InvalidArgument desc = function safe_divide(bigint, bigint) does not exist"},
 		{`SELECT pg.distinct(1, 2)`, "InvalidArgument desc = function pg.distinct(bigint, bigint) does not exist"},
+		{`SELECT contains(j, j) FROM items`, "InvalidArgument desc = function contains(jsonb, jsonb) does not exist"},
+		{`SELECT "GREATEST"(1, 2)`, "InvalidArgument desc = function greatest(bigint, bigint) does not exist"},
+		{`SELECT to_jsonb(k) FROM items`, "Unimplemented desc = Unsupported: function to_jsonb"},
+		{`SELECT interval '1' day`, "Unimplemented desc = Unsupported: INTERVAL with the field DAY"},
+		{`SELECT '1'::interval second`, "Unimplemented desc = Unsupported: INTERVAL with the field SECOND"},
+		{`SELECT (SELECT DISTINCT ON (k) k FROM items)`, "Unimplemented desc = DISTINCT ON"},
 		{`SELECT to_char(k, '9') FROM items`, "Unimplemented desc = Unsupported: function to_char"},
 		{`SELECT f::uuid FROM items`, "InvalidArgument desc = Invalid cast from double precision to uuid"},
 		{`SELECT k FROM items WHERE k`, "boolean, but returns bigint"},

@@ -122,8 +122,12 @@ func (p *parser) afterCall() {
 	}
 }
 
+// UnknownFunction begins the name of a function that this package knows
+// nothing of, so that it is none of those that the parser itself puts there.
+const UnknownFunction = "PG.UNKNOWN."
+
 // respell gives the function of GoogleSQL that does the same, or a function
-// PG.f, which is one that does not exist if f is not known.
+// PG.f.
 func (p *parser) respell(c *ast.CallExpr, name string) ast.Expr {
 	if len(c.Func.Idents) == 1 && name == "trim" {
 		name = c.Func.Idents[0].Name
@@ -160,7 +164,7 @@ func (p *parser) respell(c *ast.CallExpr, name string) ast.Expr {
 	case "unnest", "generate_series":
 		p.fail(unimplemented("function " + name + " outside FROM"))
 	}
-	return rename("PG." + name)
+	return rename(UnknownFunction + name)
 }
 
 // nextval names a sequence by a string.
@@ -233,8 +237,6 @@ func sameFunction(name string) (string, bool) {
 		return "PG.TRUNC", true
 	case "date_trunc":
 		return "PG.DATE_TRUNC", true
-	case "to_jsonb":
-		return "PG.TO_JSONB", true
 	case "jsonb_typeof":
 		return "PG.JSONB_TYPEOF", true
 	case "spanner.pending_commit_timestamp":

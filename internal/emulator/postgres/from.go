@@ -98,7 +98,7 @@ func (p *parser) tableExpr() ast.TableExpr {
 }
 
 func (p *parser) tableParenthesis(open token.Pos) ast.TableExpr {
-	if p.isQueryAt(0) {
+	if p.isQueryAt(1) {
 		p.next()
 		q := p.query()
 		s := &ast.SubQueryTableExpr{Lparen: open, Rparen: p.tok().pos, Query: q}

@@ -20,7 +20,8 @@ var seeds = []string{
 	`CREATE TABLE t (k float PRIMARY KEY NOT DEFERRABLE, a bigint REFERENCES r (k) MATCH SIMPLE ON UPDATE NO ACTION) INTERLEAVE IN parent TTL INTERVAL '1 week 2 days' ON c`,
 	`SELECT a<-1, b!~'x', c ?| d, ~ e + 1, E'\uD83D\uDE00', '{1}'::int[] && f`, `ALTER TABLE t ALTER c TYPE text, ALTER c DROP NOT NULL`, `ALTER TABLE t SET ON DELETE NO ACTION`,
 	`ALTER TABLE t ALTER COLUMN c TYPE text`, `ALTER TABLE t ADD COLUMN x float4 VECTOR LENGTH 3`, `ALTER DATABASE d SET spanner.version_retention_period = '2d'`,
-	`CREATE VIEW v SQL SECURITY INVOKER AS SELECT 1`, `CREATE SEQUENCE q BIT_REVERSED_POSITIVE`, `DROP TABLE IF EXISTS t`, "((", `SELECT (SELECT DISTINCT ON (a) a FROM t), (VALUES (1))`, "\u00a0", `"\`, `/*/**/`, `$$`, `1.e`, ``,
+	`CREATE VIEW v SQL SECURITY INVOKER AS SELECT 1`, `CREATE SEQUENCE q BIT_REVERSED_POSITIVE`, `DROP TABLE IF EXISTS t`, "((", `SELECT (SELECT DISTINCT ON (a) a FROM t), (VALUES (1))`,
+	`SELECT ((SELECT 1) + 1), 1 IN ((SELECT 1), 2) FROM ((SELECT 1) AS a JOIN ((SELECT 2) UNION (SELECT 3)) AS b ON true)`, "\u00a0", `"\`, `/*/**/`, `$$`, `1.e`, ``,
 }
 
 // FuzzParse wants a status for every text, and of what is read that its parts

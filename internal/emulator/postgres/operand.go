@@ -132,6 +132,7 @@ func (p *parser) typedText() (ast.Expr, bool) {
 	start := p.tok().pos
 	t := p.typeName()
 	text := p.operand()
+	p.noIntervalFields(t)
 	return p.label(&ast.CastExpr{Cast: start, Rparen: text.End() - 1, Expr: text, Type: p.castType(t)}, label{t.word, text}), true
 }
 

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cloudspannerecosystem/memefish/ast"
@@ -10,13 +11,44 @@ import (
 // isQuery tells whether a query comes next, be it in parentheses.
 func (p *parser) isQuery() bool { return p.isQueryAt(0) }
 
-// isQueryAt looks past the parentheses from the n-th token on.
+// isQueryAt tells whether a query begins at the n-th token. One in parentheses
+// of its own may as well begin an expression, (SELECT 1) + 1, or a join.
 func (p *parser) isQueryAt(n int) bool {
+	depth := 0
 	for p.peek(n).is(kindSign, "(") {
-		n++
+		n, depth = n+1, depth+1
 	}
-	t := p.peek(n)
-	return t.is(kindName, "select") || t.is(kindName, "with") || t.is(kindName, "values")
+	if t := p.peek(n); t.kind != kindName || !slices.Contains([]string{"select", "with", "values"}, t.text) {
+		return false
+	}
+	for inner := depth; depth > 0; n++ {
+		switch t := p.peek(n); {
+		case t.kind == kindEnd:
+			return true
+		case t.is(kindSign, "("):
+			inner++
+		case t.is(kindSign, ")"):
+			if inner--; inner < depth {
+				depth = inner
+				if !p.peek(n + 1).followsQuery() {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// followsQuery tells of what may stand behind a query in parentheses that is
+// part of another.
+func (t lexeme) followsQuery() bool {
+	switch t.kind {
+	case kindEnd:
+		return true
+	case kindName:
+		return slices.Contains([]string{"union", "except", "intersect", "order", "limit", "offset", "fetch", "for"}, t.text)
+	}
+	return t.is(kindSign, ")")
 }
 
 // query reads [WITH] SELECT [set operations] [ORDER BY] [LIMIT] [OFFSET].

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/cloudspannerecosystem/memefish/ast"
 	"github.com/cloudspannerecosystem/memefish/token"
@@ -64,6 +65,7 @@ func (p *parser) typeName() typeName {
 	default:
 		p.plainType(&t, word)
 	}
+	p.noIntervalFields(t)
 	t.array = p.takeWords("array")
 	t.end = p.prevEnd()
 	if p.takeSign("[") {
@@ -77,6 +79,14 @@ func (p *parser) typeName() typeName {
 		p.failAt(t.pos, "arrays of arrays are not supported")
 	}
 	return t
+}
+
+// noIntervalFields refuses what says which fields an interval has, as DAY does
+// in INTERVAL '1' DAY: it is no alias.
+func (p *parser) noIntervalFields(t typeName) {
+	if t.name == "interval" && p.isWord("year", "month", "day", "hour", "minute", "second") {
+		p.fail(unimplemented("INTERVAL with the field " + strings.ToUpper(p.tok().text)))
+	}
 }
 
 func (p *parser) plainType(t *typeName, word lexeme) {

@@ -69,16 +69,17 @@ func pgFunction(name string, bind binder, sigs []signature) (binder, bool, []sig
 // pgUnserved tells of functions that Spanner's PostgreSQL dialect has and this
 // package has not.
 func pgUnserved(name string) bool {
-	if _, ok := pgSignatures[name]; ok {
+	name, ok := strings.CutPrefix(name, postgres.UnknownFunction)
+	if !ok {
 		return false
 	}
-	for _, prefix := range []string{"PG.JSONB_", "PG.REGEXP_", "PG.JUSTIFY_", "PG.TOKEN", "PG.SPANNER."} {
+	for _, prefix := range []string{"JSONB_", "REGEXP_", "JUSTIFY_", "TOKEN", "SPANNER."} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
 	}
 	switch name {
-	case "PG.TO_CHAR", "PG.TO_DATE", "PG.TO_NUMBER", "PG.MAKE_INTERVAL", "PG.QUOTE_IDENT", "PG.ARRAY_CAT":
+	case "TO_CHAR", "TO_DATE", "TO_NUMBER", "TO_JSONB", "MAKE_INTERVAL", "QUOTE_IDENT", "ARRAY_CAT":
 		return true
 	}
 	return false
@@ -86,10 +87,13 @@ func pgUnserved(name string) bool {
 
 // functionText is a function's name for a message.
 func (a *analyzer) functionText(name string) string {
-	if a.pg {
-		return strings.ToLower(strings.TrimPrefix(name, "PG."))
+	if !a.pg {
+		return name
 	}
-	return name
+	if unknown, ok := strings.CutPrefix(name, postgres.UnknownFunction); ok {
+		return strings.ToLower(unknown)
+	}
+	return strings.ToLower(strings.TrimPrefix(name, "PG."))
 }
 
 // noPGFunction says as PostgreSQL does that there is no such function or
