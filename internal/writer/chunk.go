@@ -1,10 +1,12 @@
 package writer
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unsafe"
 
 	"spanbulk/internal/wire"
@@ -144,7 +146,25 @@ const maxKeptMemory = 4 << 20
 func (w *Writer) NewChunk(source *Source, done func()) *Chunk {
 	c := w.chunks.Get().(*Chunk)
 	c.source, c.done = source, done
+	if c.memory == nil {
+		c.memory = make([]byte, 0, w.usual.memory.Load())
+	}
+	if c.entries == nil {
+		c.entries = make([]entry, 0, w.usual.entries.Load())
+	}
 	return c
+}
+
+// usual is how much the chunks take that are like the last one, and some more.
+// Memory that is made by and by takes five times as much in all, and to touch it
+// costs more than to decode what comes there.
+type usual struct{ memory, entries atomic.Int64 }
+
+func (u *usual) note(c *Chunk) {
+	if n := len(c.memory); n <= maxKeptMemory {
+		u.memory.Store(int64(n + n/8))
+		u.entries.Store(int64(len(c.entries) + len(c.entries)/8))
+	}
 }
 
 func newChunk(w *Writer, seed maphash.Seed) *Chunk {
@@ -215,10 +235,12 @@ func (c *Chunk) encode(e *entry, r *Record) error {
 		}
 	case r.Operation < wire.Insert || r.Operation > wire.Replace:
 		return unsendable("the record names no operation")
-	case sizeOf(r.Values) > MaxRequestBytes: // not worth the copy
-		return tooLarge(sizeOf(r.Values))
 	default:
-		c.encodeWrite(e, r)
+		size := sizeOf(r.Values)
+		if size > MaxRequestBytes { // not worth the copy
+			return tooLarge(size)
+		}
+		c.encodeWrite(e, r, size)
 	}
 	if size := len(c.memory) - e.start + len(c.writer.header); size > MaxRequestBytes {
 		return tooLarge(size)
@@ -238,13 +260,18 @@ func tooLarge(size int) error {
 	return unsendable(fmt.Sprintf("it takes %d bytes in a request and Spanner takes at most %d", size, MaxRequestBytes))
 }
 
-// growOnce is the size of a record from which memory is made for it beforehand.
-const growOnce = 256 << 10
+// around bounds what a mutation has besides its head and its fields of values.
+const around = 64
 
-func (c *Chunk) encodeWrite(e *entry, r *Record) {
+// most is how much more memory is made than a record needs.
+const most = 256 << 10
+
+// encodeWrite encodes a record whose values have size bytes.
+func (c *Chunk) encodeWrite(e *entry, r *Record, size int) {
 	head := c.heads.get(r.Table, r.Operation, r.Values)
-	if n := sizeOf(r.Values); n > growOnce { // not by and by, value after value
-		c.memory = slices.Grow(c.memory, n+len(head.bytes)+1<<10)
+	size += len(head.bytes) + around + len(r.Values)*(1+binary.MaxVarintLen32)
+	if free := cap(c.memory) - len(c.memory); free < size {
+		c.memory = slices.Grow(c.memory, max(size, min(len(c.memory), most)))
 	}
 	c.memory = wire.AppendWrite(c.memory, c.writer.envelope, r.Operation, head.bytes, r.Values)
 	e.cells = head.cells

@@ -143,6 +143,7 @@ func (r *run) remaining() (count int64, first Position) {
 func (r *run) take(c *Chunk) {
 	r.progress.RecordsIn.Add(int64(len(c.entries) + c.skipped))
 	r.progress.Skipped.Add(int64(c.skipped))
+	r.w.usual.note(c)
 	c.undecided = len(c.entries)
 	c.heldBytes = c.Size()
 	r.held += c.heldBytes

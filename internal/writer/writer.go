@@ -29,6 +29,7 @@ type Writer struct {
 	header   []byte // of requests, with the session at the start
 	limiter  *rate.Limiter
 	chunks   sync.Pool
+	usual    usual
 
 	undecided struct {
 		count int64
