@@ -50,12 +50,12 @@ func TestCompress(t *testing.T) {
 			t.Fatal(err)
 		}
 		var rows [][]wire.Value
-		for i := range 200 {
+		for i := range 60 {
 			rows = append(rows, encodeRow(t, str(fmt.Sprint(i)), str(fmt.Sprintf("name of %d", i))))
 		}
-		want := encodeAll(t, plain, 200, rows...)
+		want := encodeAll(t, plain, 60, rows...)
 		for _, c := range []format.Compression{format.None, format.Gzip, format.Zstd} {
-			for _, chunk := range []int{1, 17, 200} {
+			for _, chunk := range []int{1, 17, 60} {
 				t.Run(fmt.Sprintf("%s/%s/%d", kind, c, chunk), func(t *testing.T) {
 					f, err := format.New(columns, format.Options{Kind: kind, Compression: c})
 					if err != nil {

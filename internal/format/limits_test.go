@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"spanbulk/internal/format"
+	"spanbulk/internal/randtest"
 )
 
 var everyFormat = []format.Options{
@@ -73,11 +74,7 @@ func TestLimits(t *testing.T) {
 	}
 	for _, o := range everyFormat {
 		t.Run(fmt.Sprintf("%s/%s/%s", o.Kind, o.Compression, o.Avro.Codec), func(t *testing.T) {
-			size := 1 << 20
-			if o.Avro.Codec != "" {
-				size = 10 << 20 // only here is reading back quick under the race detector
-			}
-			long := strings.Repeat(piece, size/len(piece)+1)
+			long := strings.Repeat(piece, randtest.Size(10<<20)/len(piece)+1)
 			f := newFormat(t, o, field("v", stringType))
 			file := encodeAll(t, f, 1, encodeRow(t, str("a")), encodeRow(t, str(long)), encodeRow(t, str("b")))
 			got := readStrings(t, o, file)
