@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,13 +47,14 @@ type server struct {
 	conn *database.Conn
 }
 
-func startServer(t *testing.T, dialect databasepb.DatabaseDialect, opt emulator.Options) *server {
+// startServer begins a server of a dialect's usual schema and more of it.
+func startServer(t *testing.T, dialect databasepb.DatabaseDialect, opt emulator.Options, more ...string) *server {
 	t.Helper()
 	ddl := googleDDL
 	if dialect == databasepb.DatabaseDialect_POSTGRESQL {
 		ddl = postgresDDL
 	}
-	spanner := spannertest.New(t, spannertest.Options{Emulator: opt, Dialect: dialect, DDL: ddl})
+	spanner := spannertest.New(t, spannertest.Options{Emulator: opt, Dialect: dialect, DDL: slices.Concat(ddl, more)})
 	return &server{spanner, spanner.Open(t, 2)}
 }
 

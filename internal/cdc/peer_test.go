@@ -43,18 +43,27 @@ func TestPeer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := randtest.New(t)
-	for _, dialect := range []databasepb.DatabaseDialect{databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, databasepb.DatabaseDialect_POSTGRESQL} {
-		for _, stream := range []string{"Changes", "Moving"} {
-			seed := r.Uint64()
-			t.Run(fmt.Sprintf("%v/%s", dialect, stream), func(t *testing.T) {
-				comparePeer(t, rand.New(rand.NewPCG(seed, 0)), dialect, stream, program, filepath.Join(dir, "spanner-change-streams-tail"))
-			})
-		}
+	const google, postgres = databasepb.DatabaseDialect_GOOGLE_STANDARD_SQL, databasepb.DatabaseDialect_POSTGRESQL
+	for _, c := range []struct {
+		dialect databasepb.DatabaseDialect
+		stream  string
+		ddl     []string
+	}{
+		{google, "Changes", nil},
+		{google, "Moving", nil},
+		// The tool writes a stream's name without quotes, where PostgreSQL knows small letters only.
+		{postgres, "small", []string{`CREATE CHANGE STREAM small FOR ALL WITH (value_capture_type = 'NEW_ROW_AND_OLD_VALUES')`}},
+		{postgres, "moves", []string{`CREATE CHANGE STREAM moves FOR ALL WITH (value_capture_type = 'NEW_ROW_AND_OLD_VALUES', partition_mode = 'MUTABLE_KEY_RANGE')`}},
+	} {
+		seed := r.Uint64()
+		t.Run(fmt.Sprintf("%v/%s", c.dialect, c.stream), func(t *testing.T) {
+			srv := startServer(t, c.dialect, emulator.Options{}, c.ddl...)
+			comparePeer(t, rand.New(rand.NewPCG(seed, 0)), srv, c.stream, program, filepath.Join(dir, "spanner-change-streams-tail"))
+		})
 	}
 }
 
-func comparePeer(t *testing.T, r *rand.Rand, dialect databasepb.DatabaseDialect, stream, program, peer string) {
-	srv := startServer(t, dialect, emulator.Options{})
+func comparePeer(t *testing.T, r *rand.Rand, srv *server, stream, program, peer string) {
 	source := srv.open(t, stream)
 	begin, err := source.Now(t.Context())
 	if err != nil {
