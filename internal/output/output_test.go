@@ -238,11 +238,23 @@ func TestOverwriteReplacesAll(t *testing.T) {
 }
 
 // TestAbort ends exports early in every place and looks for what is left.
+// directoryIn makes an empty directory. That of a subtest has its name in its own,
+// and where this has braces output takes them for its template.
+func directoryIn(tb testing.TB, parent string) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp(parent, "")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}
+
 func TestAbort(t *testing.T) {
+	parent := t.TempDir()
 	for _, path := range []string{"orders.csv", "new/", "new/deep/{table}-{partition}.csv", "{partition}/x.csv"} {
 		for _, earlier := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s earlier=%t", path, earlier), func(t *testing.T) {
-				dir := t.TempDir()
+				dir := directoryIn(t, parent)
 				o := output.Options{Path: dir + "/" + path, Extension: ".csv", Tables: []output.Table{orders}}
 				if earlier {
 					if _, err := export(t, o, someChunks...); err != nil {
@@ -369,9 +381,10 @@ func TestSamePartitionTwice(t *testing.T) {
 }
 
 func TestConcurrentChunks(t *testing.T) {
+	parent := t.TempDir()
 	for _, path := range []string{"one.csv", "many-{partition}.csv", "dir/"} {
 		t.Run(path, func(t *testing.T) {
-			dir := t.TempDir()
+			dir := directoryIn(t, parent)
 			set, err := output.Open(context.Background(), output.Options{Path: dir + "/" + path, Extension: ".csv", Tables: []output.Table{orders}, MaxFileSize: 4096})
 			if err != nil {
 				t.Fatal(err)
