@@ -12,11 +12,11 @@ import (
 // holds.
 var layers = map[string][]string{
 	"cmd":       {"*"},
-	"reader":    {"format", "fault", "wire"},
+	"reader":    {"format", "schema", "fault", "wire"},
 	"writer":    {"database", "schema", "fault", "wire"},
 	"cdc":       {"database", "schema", "format", "output", "fault", "wire"},
 	"lookup":    {"database", "schema", "format", "fault", "wire"},
-	"keyset":    {"schema", "fault", "wire"},
+	"keyset":    {"format", "schema", "fault", "wire"},
 	"input":     {"output", "format", "schema", "pipe", "fault", "wire"},
 	"transform": {"format", "fault", "wire"},
 	"output":    {"pipe", "fault"},

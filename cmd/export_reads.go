@@ -263,7 +263,7 @@ func keyColumns(t *schema.Table, index *schema.Index) []keyset.Column {
 		c, _ := t.Column(k.Column)
 		columns[i] = keyset.Column{
 			Name: c.Name, Type: c.Type, Descending: k.Descending,
-			NullHighest: k.NullHighest, NaNHighest: t.Dialect == schema.PostgreSQL,
+			NullHighest: k.NullHighest, Dialect: t.Dialect,
 		}
 	}
 	return columns

@@ -96,7 +96,7 @@ func (x *exporter) dryRun(ctx context.Context) error {
 	x.plan.progress.Partitions.Store(int64(plan.Partitions()))
 	for _, read := range plan.Reads {
 		_, err := fmt.Fprintf(x.app.console, "%s at %s: %s%d partitions; columns %s\n", read.Source.Name(),
-			x.snapshot.ReadTimestamp.Format(time.RFC3339Nano), describeKeys(read.Source.Keys), len(read.Partitions), describeColumns(read.Source.Fields))
+			x.snapshot.ReadTimestamp.Format(time.RFC3339Nano), describeKeys(read.Source.Keys), len(read.Partitions), describeColumns(x.dialect, read.Source.Fields))
 		if err != nil {
 			return err
 		}
@@ -112,10 +112,10 @@ func describeKeys(set *spannerpb.KeySet) string {
 	return fmt.Sprintf("%d keys and %d ranges, ", len(set.GetKeys()), len(set.GetRanges()))
 }
 
-func describeColumns(fields []*spannerpb.StructType_Field) string {
+func describeColumns(d schema.Dialect, fields []*spannerpb.StructType_Field) string {
 	columns := make([]string, len(fields))
 	for i, f := range fields {
-		columns[i] = f.GetName() + " " + format.TypeName(f.GetType())
+		columns[i] = f.GetName() + " " + d.TypeName(f.GetType())
 	}
 	return strings.Join(columns, ", ")
 }
@@ -125,7 +125,7 @@ func describeColumns(fields []*spannerpb.StructType_Field) string {
 func (x *exporter) write(ctx context.Context, s *summary) error {
 	options := x.plan.output
 	for _, t := range x.tables {
-		options.Tables = append(options.Tables, describeTable(t))
+		options.Tables = append(options.Tables, describeTable(x.dialect, t))
 	}
 	if x.google {
 		options.GoogleDialect = x.dialect.OptionValue()
@@ -191,10 +191,10 @@ func jqFault(err error) error {
 	return &fault.Error{Code: codes.InvalidArgument, Op: "run --jq", Reason: e.Error(), Detail: e.Detail(), Err: err}
 }
 
-func describeTable(t exportTable) output.Table {
+func describeTable(d schema.Dialect, t exportTable) output.Table {
 	described := output.Table{Name: t.name, Header: t.format.Header()}
 	for _, f := range t.source.Fields {
-		kind := format.TypeName(f.GetType())
+		kind := d.TypeName(f.GetType())
 		if c, ok := t.column(f.GetName()); ok {
 			kind = c.SpannerType
 		}

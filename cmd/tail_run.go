@@ -72,6 +72,7 @@ func (p *tailPlan) displayMode(a *app) progressMode {
 // table of --table as Spanner reports it, and the columns of its rows where the
 // format needs them.
 func (p *tailPlan) settleTable(ctx context.Context, conn *database.Conn, stream *cdc.Stream) error {
+	p.tail.Dialect = stream.Dialect
 	p.tail.Filters.AnyCase = stream.Dialect == schema.GoogleSQL
 	if p.table == (schema.Name{}) {
 		return nil

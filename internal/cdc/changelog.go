@@ -10,6 +10,7 @@ import (
 
 	"spanbulk/internal/fault"
 	"spanbulk/internal/format"
+	"spanbulk/internal/schema"
 	"spanbulk/internal/wire"
 )
 
@@ -44,6 +45,7 @@ type rowLines struct {
 type fixedRows struct {
 	format  format.Format
 	columns []*spannerpb.StructType_Field // those of the table
+	dialect schema.Dialect
 }
 
 // rowPlan is what writing the rows of records with certain columns takes.
@@ -305,7 +307,7 @@ func (p *rowPlan) fix(f *fixedRows) error {
 		if !ok {
 			return fmt.Errorf("it lacks column %s, which the output has", field.GetName())
 		}
-		if got, want := format.TypeName(p.columns[at].typ), format.TypeName(field.GetType()); got != want {
+		if got, want := f.dialect.TypeName(p.columns[at].typ), f.dialect.TypeName(field.GetType()); got != want {
 			return fmt.Errorf("column %s has type %s, and the output was begun with %s", field.GetName(), got, want)
 		}
 		p.all = append(p.all, at)

@@ -37,7 +37,7 @@ func (o *Options) outputFormat() (*outputFormat, error) {
 	f := &outputFormat{meta: meta, all: o.Metadata == nil}
 	if o.Columns != nil {
 		f.lines, err = format.New(append(rowHead(&meta), o.Columns...), o.File)
-		f.fixed = &fixedRows{format: f.lines, columns: o.Columns}
+		f.fixed = &fixedRows{format: f.lines, columns: o.Columns, dialect: o.Dialect}
 		return f, err
 	}
 	f.lines, err = format.Compress(wholeLines{}, o.Compression)

@@ -9,6 +9,7 @@ import (
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
 
 	"spanbulk/internal/format"
+	"spanbulk/internal/schema"
 )
 
 // The defaults and bounds of Options.
@@ -127,6 +128,8 @@ type Options struct {
 	Text bool
 	// Values choose the JSON forms of the columns of rows.
 	Values format.ValueOptions
+	// Dialect says what types are called in errors.
+	Dialect schema.Dialect
 	// Compression compresses chunks of lines.
 	Compression format.Compression
 	// Columns, if not nil, are the columns of every row, written in Kind's

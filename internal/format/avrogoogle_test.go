@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"spanbulk/internal/format"
+	"spanbulk/internal/schema"
 )
 
 // googleTable is what Google's import makes of the schema of a table's files: its
@@ -179,5 +180,5 @@ func sampleOf(t *spannerpb.Type) *structpb.Value {
 			return c.values[0]
 		}
 	}
-	panic("no value of " + format.TypeName(t))
+	panic("no value of " + schema.GoogleSQL.TypeName(t))
 }

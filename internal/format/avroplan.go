@@ -271,7 +271,7 @@ func planAvroTimestamp(t *avroType) avroFunc {
 	}
 }
 
-var errNotExact = errors.New("a number that FLOAT64 does not hold exactly")
+var errNotExact = errors.New("a number that a 64-bit float does not hold exactly")
 
 // planAvroFloat takes floats, and whole numbers that a double holds.
 func planAvroFloat(t *avroType, single bool) avroFunc {

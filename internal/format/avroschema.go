@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
+
+	"spanbulk/internal/schema"
 )
 
 // AvroTable is what an Avro schema says of the table that rows are from, in the
@@ -344,6 +346,6 @@ func avroSQLType(t *spannerpb.Type) string {
 	case spannerpb.TypeCode_ARRAY:
 		return "ARRAY<" + avroSQLType(t.GetArrayElementType()) + ">"
 	default:
-		return TypeName(t)
+		return schema.GoogleSQL.TypeName(t)
 	}
 }

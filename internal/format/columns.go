@@ -6,6 +6,7 @@ import (
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
 
+	"spanbulk/internal/schema"
 	"spanbulk/internal/wire"
 )
 
@@ -47,42 +48,8 @@ func checkType(column string, t *spannerpb.Type) error {
 	case spannerpb.TypeCode_STRUCT:
 		return checkFields("column "+column, t.GetStructType().GetFields())
 	default:
-		return fmt.Errorf("column %s: type %s cannot be written to a file", column, TypeName(t))
+		return fmt.Errorf("column %s: type %s cannot be written to a file", column, schema.GoogleSQL.TypeName(t))
 	}
-}
-
-// TypeName returns the name SQL has for t in the dialect t is of, without
-// lengths, which a result's metadata does not have: "ARRAY<STRING>".
-func TypeName(t *spannerpb.Type) string {
-	switch t.GetCode() {
-	case spannerpb.TypeCode_ARRAY:
-		return "ARRAY<" + TypeName(t.GetArrayElementType()) + ">"
-	case spannerpb.TypeCode_STRUCT:
-		name := "STRUCT<"
-		for i, f := range t.GetStructType().GetFields() {
-			if i > 0 {
-				name += ", "
-			}
-			if f.GetName() != "" {
-				name += f.GetName() + " "
-			}
-			name += TypeName(f.GetType())
-		}
-		return name + ">"
-	case spannerpb.TypeCode_PROTO, spannerpb.TypeCode_ENUM:
-		if t.GetProtoTypeFqn() != "" {
-			return t.GetCode().String() + "<" + t.GetProtoTypeFqn() + ">"
-		}
-	}
-	switch t.GetTypeAnnotation() {
-	case spannerpb.TypeAnnotationCode_PG_NUMERIC:
-		return "PG.NUMERIC"
-	case spannerpb.TypeAnnotationCode_PG_JSONB:
-		return "PG.JSONB"
-	case spannerpb.TypeAnnotationCode_PG_OID:
-		return "PG.OID"
-	}
-	return t.GetCode().String()
 }
 
 // The ways in which a value can fail to be what its column's type says. They
@@ -109,7 +76,8 @@ func wrongKind(k wire.Kind) error {
 	return fmt.Errorf("value came as %s", k)
 }
 
-// columnError names the column of an error from an encodeFunc.
+// columnError names the column of an error from an encodeFunc, which no value of
+// Spanner's ends in. Encoders do not know the dialect.
 func columnError(f *spannerpb.StructType_Field, err error) error {
-	return fmt.Errorf("column %s (%s): %w", f.GetName(), TypeName(f.GetType()), err)
+	return fmt.Errorf("column %s (%s): %w", f.GetName(), schema.GoogleSQL.TypeName(f.GetType()), err)
 }

@@ -14,6 +14,7 @@ import (
 
 	"spanbulk/internal/format"
 	"spanbulk/internal/randtest"
+	"spanbulk/internal/schema"
 	"spanbulk/internal/wire"
 )
 
@@ -125,7 +126,7 @@ func TestRoundTrip(t *testing.T) {
 			}
 			for j, c := range columns {
 				if want := canonical(t, c.GetType(), rows[i][j]); !bytes.Equal(want, r.Values[j]) {
-					t.Fatalf("%s: record %d: %s %s came back as %q, want %q", outputName(o), i, c.GetName(), format.TypeName(c.GetType()), r.Values[j], want)
+					t.Fatalf("%s: record %d: %s %s came back as %q, want %q", outputName(o), i, c.GetName(), schema.GoogleSQL.TypeName(c.GetType()), r.Values[j], want)
 				}
 			}
 		}
@@ -212,7 +213,7 @@ func randomValue(rng *rand.Rand, t *spannerpb.Type, o format.Options) *structpb.
 		}
 		return list(elements...)
 	}
-	panic("no value for " + format.TypeName(t))
+	panic("no value for " + schema.GoogleSQL.TypeName(t))
 }
 
 func randomDecimal(rng *rand.Rand) string {

@@ -64,5 +64,5 @@ func (t *Target) label(column int) string {
 	if c.Type == nil {
 		return c.Name
 	}
-	return fmt.Sprintf("%s (%s)", c.Name, TypeName(c.Type))
+	return fmt.Sprintf("%s (%s)", c.Name, t.table.Dialect.TypeName(c.Type))
 }

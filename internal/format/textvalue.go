@@ -71,12 +71,12 @@ func (d *valueDecoder) kind() columnKind {
 // (NUMERIC): " and never show the value.
 var (
 	errTypeUnknown    = errors.New("the column's type cannot be written")
-	errWantBool       = errors.New("a BOOL is true or false")
+	errWantBool       = errors.New("neither true nor false")
 	errWantInteger    = errors.New("not a whole number in decimal digits")
-	errIntegerRange   = errors.New("out of the range of INT64")
+	errIntegerRange   = errors.New("out of the range of 64 bits")
 	errWantFloat      = errors.New(`not a number, "NaN", "Infinity" or "-Infinity"`)
-	errFloatRange     = errors.New("out of the range of FLOAT64")
-	errOutOfFloat32   = errors.New("out of the range of FLOAT32")
+	errFloatRange     = errors.New("out of the range of a 64-bit float")
+	errOutOfFloat32   = errors.New("out of the range of a 32-bit float")
 	errWantText       = errors.New("not a string")
 	errWantArray      = errors.New("not an array")
 	errWantArrayText  = errors.New("not the JSON text of an array")

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"spanbulk/internal/format"
+	"spanbulk/internal/schema"
 	"spanbulk/internal/wire"
 )
 
@@ -51,7 +52,7 @@ func showType(t *testing.T, table *bytes.Buffer, o format.Options, typ *spannerp
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintln(table, format.TypeName(typ))
+	fmt.Fprintln(table, schema.GoogleSQL.TypeName(typ))
 	for _, v := range values {
 		if n, ok := v.GetKind().(*structpb.Value_NumberValue); ok && (math.IsNaN(n.NumberValue) || math.IsInf(n.NumberValue, 0)) {
 			continue // Spanner sends the name
@@ -83,7 +84,7 @@ func checkReadBack(t *testing.T, f format.Format, o format.Options, columns []*s
 	file := append(bytes.Clone(f.Header()), sealed...)
 	records := readBack(t, targetOf(columns...), o, 1<<20, file)
 	if len(records) != 1 || records[0].Err != nil || !bytes.Equal(records[0].Values[0], want) {
-		t.Errorf("%s: %q came back as %s, want %x", format.TypeName(columns[0].Type), row, outcome(records[0]), []byte(want))
+		t.Errorf("%s: %q came back as %s, want %x", schema.GoogleSQL.TypeName(columns[0].Type), row, outcome(records[0]), []byte(want))
 	}
 }
 

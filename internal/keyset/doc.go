@@ -2,6 +2,7 @@
 // arrays of key parts, into the key sets of Spanner's reads, typed by the
 // columns of the key.
 //
+// A part may be spelled as a record's field may: format's decoders read both.
 // The values of query parameters are read the same way, and conditions in SQL
 // that say no more than a key set can say are turned into one.
 //

@@ -9,6 +9,8 @@ import (
 
 	"cloud.google.com/go/spanner/apiv1/spannerpb"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"spanbulk/internal/schema"
 )
 
 // Column is one column of a key space: of a primary key, or of an index's key.
@@ -16,10 +18,12 @@ type Column struct {
 	Name       string
 	Type       *spannerpb.Type
 	Descending bool
-	// NullHighest says that NULL is above all other values, and NaNHighest that
-	// NaN is above all other numbers, which is so in PostgreSQL unless a key says
-	// otherwise of NULL. Else they are the lowest.
-	NullHighest, NaNHighest bool
+	// Dialect says what types are called, and where NaN is: in PostgreSQL above all
+	// other numbers, else below.
+	Dialect schema.Dialect
+	// NullHighest says that NULL is above all other values, which is so in
+	// PostgreSQL unless a key says otherwise; else it is the lowest.
+	NullHighest bool
 }
 
 // part is one parsed part of a key: its form on the wire and one to compare by.
@@ -130,7 +134,8 @@ func parseKey(columns []Column, raw []byte) ([]part, error) {
 	for i, element := range elements {
 		var err error
 		if parts[i], err = parsePart(columns[i].Type, element); err != nil {
-			return nil, fmt.Errorf("part %d, column %s: %w", i+1, columns[i].Name, err)
+			c := columns[i]
+			return nil, fmt.Errorf("part %d, column %s (%s): %w", i+1, c.Name, c.Dialect.TypeName(c.Type), err)
 		}
 	}
 	return parts, nil

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"spanbulk/internal/keyset"
+	"spanbulk/internal/schema"
 )
 
 func column(name string, code spannerpb.TypeCode) keyset.Column {
@@ -40,27 +41,35 @@ func TestParseKey(t *testing.T) {
 		{code: spannerpb.TypeCode_INT64, text: `[9007199254740993]`, want: `["9007199254740993"]`},
 		{code: spannerpb.TypeCode_INT64, text: `["-5"]`, want: `["-5"]`},
 		{code: spannerpb.TypeCode_INT64, text: `[null]`, want: `[null]`},
-		{code: spannerpb.TypeCode_INT64, text: `[1.5]`, fail: "part 1, column c: not an INT64: a whole number within 64 bits"},
-		{code: spannerpb.TypeCode_INT64, text: `[9223372036854775808]`, fail: "part 1, column c: not an INT64: a whole number within 64 bits"},
-		{code: spannerpb.TypeCode_INT64, text: `[true]`, fail: "part 1, column c: a INT64 is not a JSON boolean"},
+		{code: spannerpb.TypeCode_INT64, text: `[1.5]`, fail: "part 1, column c (INT64): not a whole number in decimal digits"},
+		{code: spannerpb.TypeCode_INT64, text: `[9223372036854775808]`, fail: "part 1, column c (INT64): out of the range of 64 bits"},
+		{code: spannerpb.TypeCode_INT64, text: `[true]`, fail: "part 1, column c (INT64): not a whole number in decimal digits"},
 		{code: spannerpb.TypeCode_STRING, text: `["日本"]`, want: `["日本"]`},
-		{code: spannerpb.TypeCode_STRING, text: `[1]`, fail: "part 1, column c: a STRING is a JSON string, not a number"},
+		{code: spannerpb.TypeCode_STRING, text: `[1]`, fail: "part 1, column c (STRING): not a string"},
 		{code: spannerpb.TypeCode_BOOL, text: `[true]`, want: `[true]`},
-		{code: spannerpb.TypeCode_BOOL, text: `["true"]`, fail: "part 1, column c: a BOOL is true or false"},
+		{code: spannerpb.TypeCode_BOOL, text: `["true"]`, want: `[true]`},
 		{code: spannerpb.TypeCode_FLOAT64, text: `[1e3]`, want: `[1000]`},
 		{code: spannerpb.TypeCode_FLOAT64, text: `["-Infinity"]`, want: `["-Infinity"]`},
-		{code: spannerpb.TypeCode_FLOAT64, text: `["x"]`, fail: `part 1, column c: a float is a number or one of "NaN", "Infinity", "-Infinity"`},
+		{code: spannerpb.TypeCode_FLOAT64, text: `["x"]`, fail: `part 1, column c (FLOAT64): not a number, "NaN", "Infinity" or "-Infinity"`},
 		{code: spannerpb.TypeCode_BYTES, text: `["_-8"]`, want: `["/+8="]`},
-		{code: spannerpb.TypeCode_BYTES, text: `["?"]`, fail: "part 1, column c: BYTES are base64"},
+		{code: spannerpb.TypeCode_BYTES, text: `["?"]`, fail: "part 1, column c (BYTES): not base64"},
 		{code: spannerpb.TypeCode_TIMESTAMP, text: `["2026-01-31T12:00:00.000000001+02:00"]`, want: `["2026-01-31T10:00:00.000000001Z"]`},
-		{code: spannerpb.TypeCode_TIMESTAMP, text: `["2026-01-31"]`, fail: "part 1, column c: a TIMESTAMP is RFC 3339 to the nanosecond, such as 2026-01-31T12:00:00Z"},
-		{code: spannerpb.TypeCode_TIMESTAMP, text: `["2026-01-31T12:00:00.0000000001Z"]`, fail: "part 1, column c: a TIMESTAMP is RFC 3339 to the nanosecond, such as 2026-01-31T12:00:00Z"},
+		{code: spannerpb.TypeCode_BYTES, text: `["QQ=="]`, want: `["QQ=="]`},
+		{code: spannerpb.TypeCode_BYTES, text: `["QR=="]`, fail: "part 1, column c (BYTES): not base64"},
+		{code: spannerpb.TypeCode_NUMERIC, text: `["1e2"]`, want: `["100"]`},
+		{code: spannerpb.TypeCode_NUMERIC, text: `["+01.50"]`, want: `["1.5"]`},
+		{code: spannerpb.TypeCode_INT64, text: `["+1"]`, want: `["1"]`},
+		{code: spannerpb.TypeCode_DATE, text: `["2026-1-5"]`, want: `["2026-01-05"]`},
+		{code: spannerpb.TypeCode_TIMESTAMP, text: `["2026-01-31 12:00:00z"]`, want: `["2026-01-31T12:00:00Z"]`},
+		{code: spannerpb.TypeCode_TIMESTAMP, text: `[1]`, fail: "part 1, column c (TIMESTAMP): an all-digit timestamp does not say its unit; write RFC 3339 such as 2026-01-31T12:00:00Z"},
+		{code: spannerpb.TypeCode_TIMESTAMP, text: `["2026-01-31"]`, fail: "part 1, column c (TIMESTAMP): not an RFC 3339 timestamp such as 2026-01-31T12:00:00Z"},
+		{code: spannerpb.TypeCode_TIMESTAMP, text: `["2026-01-31T12:00:00.0000000001Z"]`, fail: "part 1, column c (TIMESTAMP): finer than a nanosecond"},
 		{code: spannerpb.TypeCode_DATE, text: `["2024-02-29"]`, want: `["2024-02-29"]`},
-		{code: spannerpb.TypeCode_DATE, text: `["2026-02-29"]`, fail: "part 1, column c: a DATE is such as 2026-01-31, and exists"},
+		{code: spannerpb.TypeCode_DATE, text: `["2026-02-29"]`, fail: "part 1, column c (DATE): not a date such as 2026-01-31 that exists"},
 		{code: spannerpb.TypeCode_NUMERIC, text: `[0.000000001]`, want: `["0.000000001"]`},
-		{code: spannerpb.TypeCode_NUMERIC, text: `["0.0000000001"]`, fail: "part 1, column c: a NUMERIC has at most 29 digits before the point and 9 after it"},
+		{code: spannerpb.TypeCode_NUMERIC, text: `["0.0000000001"]`, fail: "part 1, column c (NUMERIC): more than 9 digits after the point, which NUMERIC cannot hold"},
 		{code: spannerpb.TypeCode_UUID, text: `["123E4567-e89b-12d3-a456-426614174000"]`, want: `["123e4567-e89b-12d3-a456-426614174000"]`},
-		{code: spannerpb.TypeCode_JSON, text: `["{}"]`, fail: "part 1, column c: a JSON cannot be part of a key"},
+		{code: spannerpb.TypeCode_JSON, text: `["{}"]`, fail: "part 1, column c (JSON): no value of its type can be part of a key"},
 		{code: spannerpb.TypeCode_INT64, text: `[1,2]`, fail: "the key has 1 parts (c), not 2"},
 		{code: spannerpb.TypeCode_INT64, text: `[]`, fail: "the key has 1 parts (c), not 0"},
 		{code: spannerpb.TypeCode_INT64, text: `1`, fail: "not a JSON array of key parts"},
@@ -107,7 +116,7 @@ func TestParseRange(t *testing.T) {
 		{columns: singers, text: `[[1] [2]]`, fail: "a range has two ends, each a JSON array, with a comma between them"},
 		{columns: singers, text: `1,2`, fail: `not a range such as [[1],[10]) or (["a"],["b"]]`},
 		{columns: singers, text: `[1,2]`, fail: "start: not a JSON array of key parts"},
-		{columns: singers, text: `[[1],["x"]]`, fail: "end: part 1, column SingerId: not an INT64: a whole number within 64 bits"},
+		{columns: singers, text: `[[1],["x"]]`, fail: "end: part 1, column SingerId (INT64): not a whole number in decimal digits"},
 		{columns: singers, text: `[[1,"a",2],[3]]`, fail: "start: the key has 2 parts (SingerId, Name), not 3"},
 	}
 	for _, tt := range tests {
@@ -126,7 +135,10 @@ func TestRangeOrder(t *testing.T) {
 	const null, nan, number = `null`, `"NaN"`, `1`
 	float := func(descending, nullHighest, nanHighest bool) keyset.Column {
 		c := column("c", spannerpb.TypeCode_FLOAT64)
-		c.Descending, c.NullHighest, c.NaNHighest = descending, nullHighest, nanHighest
+		c.Descending, c.NullHighest = descending, nullHighest
+		if nanHighest {
+			c.Dialect = schema.PostgreSQL
+		}
 		return c
 	}
 	tests := []struct {

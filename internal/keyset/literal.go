@@ -43,7 +43,8 @@ func (c *conditionReader) element(code spannerpb.TypeCode, expr ast.Expr) any {
 	case *ast.IntLiteral:
 		return intElement(code, e)
 	case *ast.FloatLiteral:
-		return only(code == spannerpb.TypeCode_FLOAT64, json.Number(e.Value))
+		f, err := strconv.ParseFloat(e.Value, 64) // which takes .5 and 1. too
+		return only(err == nil && code == spannerpb.TypeCode_FLOAT64, json.Number(strconv.FormatFloat(f, 'g', -1, 64)))
 	case *ast.BoolLiteral:
 		return only(code == spannerpb.TypeCode_BOOL, e.Value)
 	case *ast.BytesLiteral:

@@ -14,18 +14,13 @@ import (
 
 // ParseParam parses the value of a query parameter of type t as written on a
 // command line: text as it is, ARRAYs as JSON. NULL, bare, is NULL for every
-// type but STRING.
+// type but STRING. Text may be what a field of a record may be.
 func ParseParam(t *spannerpb.Type, text string) (*structpb.Value, error) {
 	if t.GetCode() != spannerpb.TypeCode_STRING && strings.EqualFold(text, "NULL") {
 		return structpb.NewNullValue(), nil
 	}
-	switch t.GetCode() {
-	case spannerpb.TypeCode_BOOL, spannerpb.TypeCode_ARRAY:
+	if t.GetCode() == spannerpb.TypeCode_ARRAY {
 		return fromJSON(t, text)
-	case spannerpb.TypeCode_FLOAT32, spannerpb.TypeCode_FLOAT64:
-		if v, err := fromJSON(t, text); err == nil {
-			return v, nil
-		}
 	}
 	return paramValue(t, text)
 }
@@ -35,33 +30,27 @@ func fromJSON(t *spannerpb.Type, text string) (*structpb.Value, error) {
 	decoder.UseNumber()
 	var element any
 	if err := decoder.Decode(&element); err != nil || decoder.More() {
-		return nil, fmt.Errorf("not the JSON of a %s", t.GetCode())
+		return nil, errors.New("not the JSON text of an array")
 	}
 	return paramValue(t, element)
 }
 
 // paramValue turns a JSON value, or text, into a value of type t.
 func paramValue(t *spannerpb.Type, element any) (*structpb.Value, error) {
-	text, isText := element.(string)
 	switch t.GetCode() {
 	case spannerpb.TypeCode_ARRAY:
 		return arrayValue(t.GetArrayElementType(), element)
 	case spannerpb.TypeCode_JSON:
 		return jsonValue(element)
-	case spannerpb.TypeCode_INTERVAL, spannerpb.TypeCode_PROTO:
-		// Spanner reads these itself; there is no form to normalise to.
-		switch {
-		case !isText:
-			return nil, fmt.Errorf("a %s is not a JSON %s", t.GetCode(), jsonKind(element))
-		case t.GetCode() == spannerpb.TypeCode_INTERVAL && !isInterval(text):
-			return nil, errors.New("an INTERVAL is an ISO 8601 duration such as P1Y2M3DT4H5M6.5S")
+	case spannerpb.TypeCode_INTERVAL:
+		// Spanner reads it itself; there is no form to normalise to.
+		if text, isText := element.(string); !isText || !isInterval(text) {
+			return nil, errors.New("not an ISO 8601 duration such as P1Y2M3DT4H5M6.5S")
 		}
-		return structpb.NewStringValue(text), nil
 	case spannerpb.TypeCode_STRUCT, spannerpb.TypeCode_TYPE_CODE_UNSPECIFIED:
 		return nil, errors.New("parameters of this type are not supported")
 	}
-	p, err := parsePart(t, element)
-	return p.wire, err
+	return scalarValue(t, element)
 }
 
 var intervalText = regexp.MustCompile(strings.ReplaceAll(`^P(#Y)?(#M)?(#W)?(#D)?(T(#H)?(#M)?(#S)?)?$`, "#", `[-+]?\d+([.,]\d+)?`))
@@ -78,7 +67,7 @@ func arrayValue(t *spannerpb.Type, element any) (*structpb.Value, error) {
 	}
 	elements, ok := element.([]any)
 	if !ok {
-		return nil, errors.New("an ARRAY is a JSON array")
+		return nil, errors.New("not a JSON array")
 	}
 	list := &structpb.ListValue{}
 	for i, e := range elements {

@@ -61,7 +61,7 @@ func (l *Lookup) NewKeyReaders(o KeyReaderOptions) (*KeyReaders, error) {
 		}
 		code := l.keyTypes[i].GetCode()
 		r.key = append(r.key, keyField{
-			column: at, label: fmt.Sprintf("%s (%s)", table.Columns[at].Name, format.TypeName(l.keyTypes[i])),
+			column: at, label: fmt.Sprintf("%s (%s)", table.Columns[at].Name, l.opt.Dialect.TypeName(l.keyTypes[i])),
 			float: code == spannerpb.TypeCode_FLOAT32 || code == spannerpb.TypeCode_FLOAT64,
 		})
 	}
@@ -83,8 +83,8 @@ func addKeyField(table *schema.Table, field string, t *spannerpb.Type) (int, err
 		table.Columns = append(table.Columns, schema.Column{Name: field, Type: t})
 		return len(table.Columns) - 1, nil
 	}
-	if have := format.TypeName(table.Columns[i].Type); have != format.TypeName(t) {
-		return 0, fmt.Errorf("field %s cannot be both a %s and a %s", field, have, format.TypeName(t))
+	if have, also := table.Dialect.TypeName(table.Columns[i].Type), table.Dialect.TypeName(t); have != also {
+		return 0, fmt.Errorf("field %s cannot be both a %s and a %s", field, have, also)
 	}
 	return i, nil
 }

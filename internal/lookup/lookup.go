@@ -11,7 +11,6 @@ import (
 
 	"spanbulk/internal/database"
 	"spanbulk/internal/fault"
-	"spanbulk/internal/format"
 	"spanbulk/internal/wire"
 )
 
@@ -123,7 +122,7 @@ func (l *Lookup) checkColumns(got []*spannerpb.StructType_Field) error {
 	}
 	for i, f := range l.fields {
 		if !proto.Equal(f.GetType(), got[i].GetType()) {
-			return fmt.Errorf("column %s has become a %s, and was a %s", f.GetName(), format.TypeName(got[i].GetType()), format.TypeName(f.GetType()))
+			return fmt.Errorf("column %s has become a %s, and was a %s", f.GetName(), l.opt.Dialect.TypeName(got[i].GetType()), l.opt.Dialect.TypeName(f.GetType()))
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"spanbulk/internal/fault"
 	"spanbulk/internal/format"
+	"spanbulk/internal/schema"
 	"spanbulk/internal/wire"
 )
 
@@ -213,7 +214,7 @@ func sameTypes(want, got []*spannerpb.StructType_Field) error {
 	for i := range want {
 		if !proto.Equal(want[i].GetType(), got[i].GetType()) {
 			return fmt.Errorf("column %s has type %v, expected %v",
-				want[i].GetName(), format.TypeName(got[i].GetType()), format.TypeName(want[i].GetType()))
+				want[i].GetName(), schema.GoogleSQL.TypeName(got[i].GetType()), schema.GoogleSQL.TypeName(want[i].GetType()))
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ import (
 )
 
 // keyForms are spellings, as JSON, of one random value of a type that keys have.
-// The strict ones --key takes as well as a record does.
+// The strict ones mutations take as well as a record does.
 type keyForms struct{ strict, liberal []string }
 
 func quoted(texts ...string) []string {
@@ -130,8 +130,8 @@ func TestSpellingsOfKeysAgree(t *testing.T) {
 							t.Fatalf("as keys of mutations, %s and %s are two", form, forms.strict[0])
 						}
 					}
-					if i < len(forms.strict) && k.hash(k.parse(form)) != k.hash(want) {
-						t.Fatalf("--key takes %s for another key than %s", form, forms.strict[0])
+					if parsed := k.parse(form); string(parsed) != string(decoded) {
+						t.Fatalf("--key makes %q of %s, and a record %q", parsed, form, decoded)
 					}
 				}
 				if other, ok := seen[k.hash(want)]; ok && k.compare && other != string(want) {
@@ -140,6 +140,61 @@ func TestSpellingsOfKeysAgree(t *testing.T) {
 				seen[k.hash(want)] = string(want)
 			}
 		})
+	}
+}
+
+// TestRefusedSpellingsOfKeys spells what no record may be, which --key refuses for
+// the same reason.
+func TestRefusedSpellingsOfKeys(t *testing.T) {
+	for code, forms := range map[spannerpb.TypeCode][]string{
+		spannerpb.TypeCode_BYTES:     {`"QR=="`, `"QQ="`, `"Q"`, `" QQ=="`, `1`},
+		spannerpb.TypeCode_INT64:     {`1.5`, `"1e2"`, `""`, `9223372036854775808`, `true`},
+		spannerpb.TypeCode_NUMERIC:   {`"1e-10"`, `"1e30"`, `"NaN"`, `"0x1"`, `"1_0"`, `"1/2"`},
+		spannerpb.TypeCode_TIMESTAMP: {`"2026-01-31"`, `"2026-01-31T12:00:00"`, `"0000-12-31T00:00:00Z"`, `"2026-01-31T12:00:00.0000000001Z"`, `1`},
+		spannerpb.TypeCode_DATE:      {`"2026-02-29"`, `"26-1-1"`, `"0000-01-01"`, `20260131`},
+		spannerpb.TypeCode_UUID:      {`"123e4567e89b12d3a456426614174000"`},
+		spannerpb.TypeCode_FLOAT64:   {`"0x1p3"`, `"inf"`, `1e400`, `"1_0"`},
+		spannerpb.TypeCode_FLOAT32:   {`1e39`},
+		spannerpb.TypeCode_BOOL:      {`1`, `"yes"`},
+		spannerpb.TypeCode_STRING:    {`1`, `true`},
+	} {
+		k := newKeyWorld(t, code)
+		for _, form := range forms {
+			_, refused := k.tryDecode(form)
+			_, err := keyset.ParseKey(k.columns, "["+form+"]")
+			if refused == nil || err == nil {
+				t.Errorf("%v %s: a record says %v, --key %v", code, form, refused, err)
+			}
+		}
+	}
+}
+
+// TestSpellingsOfPGNumericsAgree holds parameters against records: no key has a
+// numeric or a jsonb, which PostgreSQL's dialect keeps out of keys.
+func TestSpellingsOfPGNumericsAgree(t *testing.T) {
+	r := randtest.New(t)
+	k := newKeyWorld(t, spannerpb.TypeCode_NUMERIC)
+	typ := &spannerpb.Type{Code: spannerpb.TypeCode_NUMERIC, TypeAnnotation: spannerpb.TypeAnnotationCode_PG_NUMERIC}
+	k.use(typ, schema.PostgreSQL)
+	for range randtest.Rounds(200) {
+		forms := formsOfKeys[spannerpb.TypeCode_NUMERIC](r)
+		for _, form := range append(append(forms.strict, forms.liberal...), `"NaN"`, `"nan"`, `"1e100"`, `"-0.0"`) {
+			text, err := unquote(form)
+			if err != nil {
+				continue // a parameter is text
+			}
+			v, err := keyset.ParseParam(typ, text)
+			if err != nil {
+				t.Fatalf("--param with %s: %v", form, err)
+			}
+			raw, err := proto.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if decoded := k.decode(form); string(raw) != string(decoded) {
+				t.Fatalf("--param makes %q of %s, and a record %q", raw, form, decoded)
+			}
+		}
 	}
 }
 
@@ -161,25 +216,32 @@ type keyWorld struct {
 
 func newKeyWorld(t *testing.T, code spannerpb.TypeCode) *keyWorld {
 	t.Helper()
-	typ := &spannerpb.Type{Code: code}
-	described := &schema.Table{
-		Name:       schema.Name{Name: "T"},
-		Columns:    []schema.Column{{Name: "k", Type: typ, SpannerType: code.String()}},
-		PrimaryKey: []schema.KeyPart{{Column: "k"}},
-	}
-	table, err := NewTable(described, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	decoder, err := format.NewDecoder(&format.DecodeOptions{Operation: wire.InsertOrUpdate, MaxRecordBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &keyWorld{
-		t: t, table: table, target: format.NewTarget(described, false), decoder: decoder,
-		columns: []keyset.Column{{Name: "k", Type: typ}}, hasher: keyHasher{seed: maphash.MakeSeed()},
+	k := &keyWorld{
+		t: t, decoder: decoder, hasher: keyHasher{seed: maphash.MakeSeed()},
 		compare: code != spannerpb.TypeCode_FLOAT64 && code != spannerpb.TypeCode_FLOAT32,
 	}
+	k.use(&spannerpb.Type{Code: code}, schema.GoogleSQL)
+	return k
+}
+
+// use gives the column a type.
+func (k *keyWorld) use(typ *spannerpb.Type, d schema.Dialect) {
+	k.t.Helper()
+	described := &schema.Table{
+		Name: schema.Name{Name: "T"}, Dialect: d,
+		Columns:    []schema.Column{{Name: "k", Type: typ, SpannerType: d.TypeName(typ)}},
+		PrimaryKey: []schema.KeyPart{{Column: "k"}},
+	}
+	table, err := NewTable(described, nil)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.table, k.target = table, format.NewTarget(described, false)
+	k.columns = []keyset.Column{{Name: "k", Type: typ, Dialect: d}}
 }
 
 func (k *keyWorld) hash(v wire.Value) uint64 {
@@ -187,20 +249,25 @@ func (k *keyWorld) hash(v wire.Value) uint64 {
 }
 
 // decode reads a record with the key.
-func (k *keyWorld) decode(form string) (value wire.Value) {
+func (k *keyWorld) decode(form string) wire.Value {
 	k.t.Helper()
+	value, err := k.tryDecode(form)
+	if err != nil {
+		k.t.Fatalf("a record with %s: %v", form, err)
+	}
+	return value
+}
+
+func (k *keyWorld) tryDecode(form string) (value wire.Value, err error) {
 	chunk := format.SingleChunk(format.NDJSON, nil, []byte(`{"k":`+form+`}`), 1)
-	err := k.decoder.Decode(k.target, chunk, func(r *format.Record) error {
+	err = k.decoder.Decode(k.target, chunk, func(r *format.Record) error {
 		if r.Err != nil {
 			return r.Err
 		}
 		value = append(value, r.Values[0]...)
 		return nil
 	})
-	if err != nil {
-		k.t.Fatalf("a record with %s: %v", form, err)
-	}
-	return value
+	return value, err
 }
 
 // parse reads the key as --key does.
