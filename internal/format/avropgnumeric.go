@@ -102,12 +102,13 @@ func appendPGNumericHead(dst []byte, d decimal, size int) []byte {
 
 func appendLongPGNumeric(dst []byte, d decimal) []byte {
 	n, _ := new(big.Int).SetString(string(d.whole)+string(d.places), 10) // are digits
-	if d.negative {
+	negative := d.negative && n.Sign() > 0
+	if negative {
 		n.Not(n.Neg(n)) // the magnitude of the complement
 	}
 	b := make([]byte, n.BitLen()/8+1) // with room for the sign
 	n.FillBytes(b)
-	if d.negative {
+	if negative {
 		for i := range b {
 			b[i] = ^b[i]
 		}

@@ -1,6 +1,7 @@
 package format_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/big"
@@ -74,6 +75,13 @@ func TestGooglePGNumericWritten(t *testing.T) {
 			t.Fatalf("%.50s: got %.80s want %.80s", text, got, want)
 		}
 		checkReadBack(t, f, format.Options{Kind: format.Avro}, columnsOf(field("v", pgNumericType)), datum, encode(t, str(text)))
+	}
+	// Spanner has no negative zero, whose minus sign these bytes cannot hold.
+	for _, text := range []string{"-0.0", "-0." + strings.Repeat("0", 40)} {
+		datum, err := f.NewEncoder().AppendRow(nil, encodeRow(t, str(text)))
+		if want := googleDatum(text[1:]); err != nil || !bytes.Equal(datum, want) {
+			t.Errorf("%s: got %x, error %v, want %x", text, datum, err, want)
+		}
 	}
 	for _, text := range []string{"", "-", "1e5", "nan", "Infinity", "1,5", "0." + strings.Repeat("0", 16384)} {
 		testRefusal(t, f, wire.AppendString(nil, text), "column v (PG.NUMERIC): text is not a decimal number")
