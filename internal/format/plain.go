@@ -9,13 +9,13 @@ import (
 )
 
 // plainFunc appends to dst the wire form of the value whose text data begins
-// with, where that has the form which nearly all values have, and returns how
-// long the text is. It is 0 for any other form, and out of no use. What follows
-// the text is for the caller to look at: it can be more of the value. A plainFunc
-// makes of its text what the type's textFunc makes of it.
+// with, if that has the form which nearly all values have, and returns the
+// length of the text. For any other form it returns 0, and out is of no use.
+// What follows the text is for the caller to look at: it can be more of the
+// value. A plainFunc makes of its text what the type's textFunc makes of it.
 //
-// A reader that tries it first needs not look for the end of a value before it
-// reads it.
+// A reader that tries it first need not look for the end of a value before it
+// reads the value.
 type plainFunc func(dst, data []byte) (out []byte, n int)
 
 // all is the textFunc that plain is for texts of its form.

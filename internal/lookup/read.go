@@ -16,8 +16,9 @@ import (
 )
 
 // retried reads keys until a read succeeds, fails for good, or has been tried
-// often enough, and returns its timestamp, zero if that was not asked for. Every attempt begins anew, so that all rows of a batch are from
-// one timestamp: start is called before each.
+// often enough, and returns its timestamp, zero if that was not asked for. Every
+// attempt begins anew, so that all rows of a batch are from one timestamp: start
+// is called before each.
 func (l *Lookup) retried(ctx context.Context, keys []byte, start func(), each func(row []wire.Value) error) (at time.Time, err error) {
 	backoff := gax.Backoff{Initial: l.opt.Backoff, Max: l.opt.MaxBackoff, Multiplier: 2}
 	for attempt := 1; ; attempt++ {

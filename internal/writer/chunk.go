@@ -141,8 +141,8 @@ const maxKeptMemory = 4 << 20
 
 // NewChunk returns an empty chunk of records of source. done, if not nil, is
 // called from Run's goroutine once every record of the chunk is decided and its
-// raw bytes are not used any more. It is not called for chunks that a failed run leaves undecided. NewChunk may
-// be called from many goroutines.
+// raw bytes are not used any more; it is not called for chunks that a failed run
+// leaves undecided. NewChunk may be called from many goroutines.
 func (w *Writer) NewChunk(source *Source, done func()) *Chunk {
 	c := w.chunks.Get().(*Chunk)
 	c.source, c.done = source, done

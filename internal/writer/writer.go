@@ -26,10 +26,12 @@ type Writer struct {
 	conn     Conn
 	opt      Options
 	envelope wire.Envelope
-	header   []byte // of requests, with the session at the start
-	limiter  *rate.Limiter
-	chunks   sync.Pool
-	usual    usual
+	// header begins requests in the session that New found. Sizes count it: those
+	// of later sessions, whose names are made alike, are as long.
+	header  []byte
+	limiter *rate.Limiter
+	chunks  sync.Pool
+	usual   usual
 
 	undecided struct {
 		count int64
