@@ -233,6 +233,7 @@ func (d *chunkDecoder) decode(b *input.Batch) decodedChunk {
 		d.add(c, kind, r, target, place)
 		return nil
 	})
+	d.record.Raw, d.record.Values, d.record.Range = nil, nil, nil // that it keeps nothing of the chunk alive
 	if err != nil {
 		err = b.Fault(err)
 	}

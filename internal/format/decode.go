@@ -93,6 +93,10 @@ func (d *Decoder) Decode(t *Target, c *Chunk, each func(*Record) error) error {
 			d.csv.record.undoubled = nil
 		}
 		d.scan.data = nil
+		// Nothing of the chunk, nor what its values are in, is kept alive by what
+		// is left of its last record.
+		clear(d.values[:cap(d.values)])
+		d.record = Record{}
 	}()
 	c.made = c.made[:0]
 	switch c.Kind {

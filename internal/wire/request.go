@@ -34,6 +34,10 @@ func (r *Request) Reset(header []byte) {
 	r.parts, r.last, r.size = append(make(mem.BufferSlice, 0, 4), mem.SliceBuffer(header)), nil, len(header)
 }
 
+// Drop empties the request until Reset, so that it keeps no memory of mutations
+// alive.
+func (r *Request) Drop() { *r = Request{} }
+
 // Add appends the bytes of one or several mutations without copying them. Those
 // that lie one behind the other in memory become one part.
 func (r *Request) Add(b []byte) {

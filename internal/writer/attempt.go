@@ -43,6 +43,7 @@ func (s *sender) attempt(ctx context.Context, b *batch) {
 	o := &s.writer.opt
 	headerErr := s.useSession()
 	b.prepare(s.header)
+	defer b.request.Drop() // a batch may lie idle for long
 	o.Progress.Batches.Add(1)
 	o.Progress.InFlight.Add(1)
 	defer o.Progress.InFlight.Add(-1)

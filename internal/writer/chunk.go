@@ -176,6 +176,7 @@ func newChunk(w *Writer, seed maphash.Seed) *Chunk {
 // has let go, and what it sends must not change under it.
 func (c *Chunk) free() {
 	clear(c.entries)
+	clear(c.key)
 	c.entries, c.ancestors = c.entries[:0], c.ancestors[:0]
 	c.memory = c.memory[:0]
 	if c.tainted || cap(c.memory) > maxKeptMemory {
