@@ -128,6 +128,20 @@ func countRecords(t *testing.T, o format.DecodeOptions, split format.SplitOption
 	return records, err
 }
 
+// TestAvroSmallestChunks: each chunk has a block, however small it is to be.
+func TestAvroSmallestChunks(t *testing.T) {
+	for _, codec := range []format.AvroCodec{format.AvroNull, format.AvroDeflate} {
+		file := avroBombs(t, codec, 3, 1, 10)
+		s := format.NewSplitter(bytes.NewReader(file), format.SplitOptions{Kind: format.Avro, ChunkBytes: 1})
+		for i := range 3 {
+			var c format.Chunk
+			if err := s.Next(&c); err != nil || len(c.Data) == 0 || c.Line != int64(i+1) {
+				t.Fatalf("%s: chunk %d has %d bytes at record %d, error %v", codec, i, len(c.Data), c.Line, err)
+			}
+		}
+	}
+}
+
 // TestAvroRecordsBeforeDamage: the records before a block that is damaged come
 // out, whichever byte of it is.
 func TestAvroRecordsBeforeDamage(t *testing.T) {

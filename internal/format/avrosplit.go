@@ -45,7 +45,7 @@ func (s *avroSplitter) Next(c *Chunk) error {
 	c.fill(Chunk{Kind: Avro, Data: c.Data[:0], Offset: s.offset, Line: s.record + 1, Layout: s.layout})
 	want := s.o.ChunkBytes
 	if codec := s.layout.avro.codec; codec != AvroNull && codec != "" {
-		want /= compressedPart
+		want = max(1, want/compressedPart)
 	}
 	for len(c.Data) < want {
 		var err error
