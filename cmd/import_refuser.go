@@ -79,10 +79,12 @@ func openDeadLetter(ctx context.Context, path string) (*deadLetterFile, error) {
 	if err != nil {
 		return nil, fault.New(codes.Unknown, "write", path, configReason(err).Error())
 	}
-	w := pipe.NewWriter(f, time.Second)
-	return &deadLetterFile{
-		File: f, w: w, stop: context.AfterFunc(ctx, w.Hurry), made: made, regular: made || info.Mode().IsRegular(),
-	}, nil
+	letters := &deadLetterFile{File: f, w: pipe.NewWriter(f, time.Second), made: made, regular: made || info.Mode().IsRegular()}
+	letters.stop = func() bool { return true }
+	if !letters.regular { // a slow disk takes its time: a letter is not torn for the sake of a second
+		letters.stop = context.AfterFunc(ctx, letters.w.Hurry)
+	}
+	return letters, nil
 }
 
 func (f *deadLetterFile) Write(p []byte) (int, error) {
