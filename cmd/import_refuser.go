@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -41,8 +42,8 @@ func (x *importer) dropper() writer.Refuser { return writer.Drop(x.app.log, x.ap
 // if nothing came into it, so that the same command can be run again.
 type deadLetterFile struct {
 	*os.File
-	w             *pipe.Writer // to the file, which may be a pipe
-	stop          func() bool  // its hurry at the end of the run
+	w             io.Writer   // to the file; what gives up, if it is a pipe
+	stop          func() bool // ends the hurry of w at the end of the run; nil if regular
 	regular, made bool
 	written       int64
 }
@@ -79,10 +80,10 @@ func openDeadLetter(ctx context.Context, path string) (*deadLetterFile, error) {
 	if err != nil {
 		return nil, fault.New(codes.Unknown, "write", path, configReason(err).Error())
 	}
-	letters := &deadLetterFile{File: f, w: pipe.NewWriter(f, time.Second), made: made, regular: made || info.Mode().IsRegular()}
-	letters.stop = func() bool { return true }
+	letters := &deadLetterFile{File: f, w: f, made: made, regular: made || info.Mode().IsRegular()}
 	if !letters.regular { // a slow disk takes its time: a letter is not torn for the sake of a second
-		letters.stop = context.AfterFunc(ctx, letters.w.Hurry)
+		w := pipe.NewWriter(f, time.Second)
+		letters.w, letters.stop = w, context.AfterFunc(ctx, w.Hurry)
 	}
 	return letters, nil
 }
@@ -101,7 +102,9 @@ func (f *deadLetterFile) sync() error {
 }
 
 func (f *deadLetterFile) close() error {
-	f.stop()
+	if f.stop != nil {
+		f.stop()
+	}
 	err := f.Close()
 	if f.made && f.written == 0 {
 		err = errors.Join(err, os.Remove(f.Name()))
