@@ -21,8 +21,11 @@ var avroName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // reads Avro with takes the letters of any script: of the first plane, where a
 // letter is one unit of UTF-16, and without marks of their own.
 func (o AvroOptions) allowsName(name string) bool {
-	if !o.Google || avroName.MatchString(name) {
-		return avroName.MatchString(name)
+	if avroName.MatchString(name) {
+		return true
+	}
+	if !o.Google {
+		return false
 	}
 	for i, c := range name {
 		if c > 0xffff || c != '_' && !unicode.IsLetter(c) && (i == 0 || !unicode.Is(unicode.Nd, c)) {

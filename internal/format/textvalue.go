@@ -101,7 +101,7 @@ func newValueDecoder(t *spannerpb.Type, commitTimestamp, jsonText bool) valueDec
 		d.text, d.number = textFloat32, true
 	case spannerpb.TypeCode_NUMERIC:
 		d.text, d.plain, d.number, d.digits = textNumeric, plainNumeric, true, true
-		if t.GetTypeAnnotation() == spannerpb.TypeAnnotationCode_PG_NUMERIC {
+		if isPGNumeric(t) {
 			d.text, d.plain = textPGNumeric, nil
 		}
 	case spannerpb.TypeCode_STRING, spannerpb.TypeCode_INTERVAL: // which is of queries: no column can be one
